@@ -1,0 +1,184 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+)
+
+// groupBytes bounds a row group, and with it the writer's memory: parquet-go
+// holds a whole group before it writes any of it.
+const groupBytes = 16 << 20
+
+// batchRows is how many narrow rows go to the writer at a time.
+const batchRows = 256
+
+// tempPrefix starts the name of a file under way. The leading dot and the
+// missing .parquet suffix keep it out of every reader's glob.
+const tempPrefix = ".tmp-"
+
+// ErrUnsorted is wrapped by the error of [WriteTable] for rows out of order.
+var ErrUnsorted = errors.New("rows out of the table's order")
+
+// WriteTable writes the file of one table and crawl under dir and puts it into
+// place whole, over an earlier one. Rows come in the table's order, one by one,
+// and are not kept; none at all makes a file of 0 rows. On any error, one from
+// rows included, nothing is published and no temporary file is left.
+func WriteTable[T Row](dir string, meta Meta, rows iter.Seq2[T, error]) error {
+	table := TableName[T]()
+	if err := meta.check(); err != nil {
+		return fmt.Errorf("writing %s: %w", table, err)
+	}
+	path := TablePath(dir, table, meta.Kind, meta.Crawl)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("writing %s: %w", table, err)
+	}
+	err := publish(path, func(w io.Writer) error { return encode(w, meta, rows) })
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", table, err)
+	}
+	return nil
+}
+
+// encode writes rows to w as one Parquet file.
+func encode[T Row](w io.Writer, meta Meta, rows iter.Seq2[T, error]) error {
+	writer := parquet.NewGenericWriter[T](w, options(layoutOf(TableName[T]()), metadata(meta))...)
+	if err := encodeRows(writer, rows); err != nil {
+		return errors.Join(err, writer.Close())
+	}
+	return writer.Close()
+}
+
+func encodeRows[T Row](writer *parquet.GenericWriter[T], rows iter.Seq2[T, error]) error {
+	var (
+		batch []T
+		last  T
+		bytes int
+		count int64
+	)
+	for row, err := range rows {
+		if err != nil {
+			return fmt.Errorf("reading row %d: %w", count+1, err)
+		}
+		if count > 0 && compare(last, row) > 0 {
+			return fmt.Errorf("row %d: %w", count+1, ErrUnsorted)
+		}
+		last, count = row, count+1
+		batch = append(batch, row)
+		bytes += weight(row)
+		full := bytes >= groupBytes
+		if len(batch) < batchRows && !full {
+			continue
+		}
+		if err := writeBatch(writer, &batch, full); err != nil {
+			return err
+		}
+		if full {
+			bytes = 0
+		}
+	}
+	return writeBatch(writer, &batch, false)
+}
+
+// writeBatch hands batch to the writer and empties it; flush ends the row group.
+func writeBatch[T Row](writer *parquet.GenericWriter[T], batch *[]T, flush bool) error {
+	if _, err := writer.Write(*batch); err != nil {
+		return err
+	}
+	clear(*batch)
+	*batch = (*batch)[:0]
+	if flush {
+		return writer.Flush()
+	}
+	return nil
+}
+
+// options are the same for every file of a table, whoever rewrites it.
+func options(l layout, metadata map[string]string) []parquet.WriterOption {
+	opts := []parquet.WriterOption{
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+		parquet.CreatedBy("agentcensus", metadata["software_version"], ""),
+		parquet.SortingWriterConfig(parquet.SortingColumns(l.sort...)),
+		// Minimum and maximum of a card body are two bodies, four times over
+		// in each page header (parquet-go#469); both options are needed.
+		parquet.SkipPageStatistics("card_json"),
+		parquet.SkipPageBounds("card_json"),
+	}
+	for key, value := range metadata {
+		opts = append(opts, parquet.KeyValueMetadata(key, value))
+	}
+	return opts
+}
+
+func metadata(m Meta) map[string]string {
+	return map[string]string{
+		"schema_version":   strconv.Itoa(SchemaVersion),
+		"kind":             m.Kind,
+		"crawl":            m.Crawl,
+		"software_version": m.Version,
+		"simulated":        strconv.FormatBool(m.Simulated),
+	}
+}
+
+// publish lets write fill a temporary file and renames it to path when all of it
+// is on disk. The rename is durable when publish returns nil.
+func publish(path string, write func(io.Writer) error) (err error) {
+	dir := filepath.Dir(path)
+	file, err := os.CreateTemp(dir, tempPrefix+filepath.Base(strings.TrimSuffix(path, filepath.Ext(path)))+"-*")
+	if err != nil {
+		return fmt.Errorf("creating a temporary file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	if err := write(file); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	// CreateTemp makes files for the owner alone; analysts are others.
+	if err := errors.Join(file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("finishing the temporary file: %w", err)
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return fmt.Errorf("putting the file into place: %w", err)
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes a rename within dir durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("opening the directory: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("syncing the directory: %w", err)
+	}
+	return nil
+}
+
+// CleanTemp removes the temporary files that killed runs left under dir. Only
+// the holder of the output directory's lock may call it.
+func CleanTemp(dir string) error {
+	root := filepath.Join(dir, "data")
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasPrefix(entry.Name(), tempPrefix) {
+			return err
+		}
+		return os.Remove(path)
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing old temporary files: %w", err)
+	}
+	return nil
+}
