@@ -1,0 +1,104 @@
+package robots
+
+import "strings"
+
+// What decided, in Decision.By.
+const (
+	ByRule        = "rule"          // the longest matching rule
+	ByTie         = "tie"           // an allow and a disallow rule of the same length: allowed
+	ByAbsence     = "absence"       // no rule matches, or no group applies: allowed
+	ByImplicit    = "implicit"      // /robots.txt itself: allowed
+	ByClosed      = "closed"        // the policy is closed: not allowed
+	ByPathTooLong = "path_too_long" // more than MaxPath bytes: not allowed
+)
+
+// Decision says whether a path may be requested, and what decided.
+type Decision struct {
+	Allowed bool
+	By      string // one of the By constants
+	Group   string // the token of the group that applies, "*", or "" when there is none or it was not asked
+	Named   bool   // the group names the bot
+	Line    int    // the deciding rule's line, from 1; 0 when no rule decided
+	Text    string // that line without comment, as the site wrote it; "" when no rule decided
+}
+
+// Allows answers for a path as it would be sent: escaped, with "?" and the query if there is one. The empty path is "/".
+//
+// Of the matching rules of the group the one with the longest pattern decides, allow before disallow when two are of
+// one length (RFC 9309 section 2.2.2). Patterns are measured in octets after normalisation, "*" and "$" included.
+func (p *Policy) Allows(path string) Decision {
+	if p.state != Open {
+		return Decision{By: ByClosed}
+	}
+	if len(path) > MaxPath {
+		return Decision{By: ByPathTooLong}
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	asked := newTarget(path)
+	d := Decision{Allowed: true, By: ByAbsence, Group: p.group, Named: p.named}
+	if asked.path == "/robots.txt" {
+		d.By = ByImplicit
+		return d
+	}
+	allow, disallow := longest(p.rules, asked)
+	switch {
+	case allow == nil && disallow == nil:
+		return d
+	case disallow == nil || allow != nil && allow.octets > disallow.octets:
+		d.By = ByRule
+		d.Line, d.Text = allow.line, allow.text
+	case allow != nil && allow.octets == disallow.octets:
+		d.By = ByTie
+		d.Line, d.Text = allow.line, allow.text
+	default:
+		d.Allowed, d.By = false, ByRule
+		d.Line, d.Text = disallow.line, disallow.text
+	}
+	return d
+}
+
+// longest finds the longest allow and the longest disallow rule that match, the earlier of two of one length; nil when
+// none does. A rule shorter than a match already found cannot decide and is not tried.
+func longest(rules []rule, asked target) (allow, disallow *rule) {
+	best := 0
+	for i := range rules {
+		r := &rules[i]
+		found := &disallow
+		if r.allow {
+			found = &allow
+		}
+		if r.octets < best || *found != nil && r.octets <= (*found).octets || !r.matches(asked) {
+			continue
+		}
+		*found = r
+		best = r.octets
+	}
+	return allow, disallow
+}
+
+// PathOf is the path and query of a URL written as text, as Allows takes them: without scheme, authority and fragment,
+// "/" when there is none. It takes what net/url refuses, such as a percent sign that escapes nothing.
+func PathOf(rawURL string) string {
+	rest, _, _ := strings.Cut(rawURL, "#")
+	if scheme, after, found := strings.Cut(rest, "://"); found && !strings.ContainsAny(scheme, "/?") {
+		rest = after
+	} else if after, found := strings.CutPrefix(rest, "//"); found {
+		rest = after
+	} else {
+		return rooted(rest)
+	}
+	start := strings.IndexAny(rest, "/?")
+	if start < 0 {
+		return "/"
+	}
+	return rooted(rest[start:])
+}
+
+func rooted(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return "/" + path
+}
