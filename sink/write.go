@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -21,10 +18,6 @@ const groupBytes = 16 << 20
 
 // batchRows is how many narrow rows go to the writer at a time.
 const batchRows = 256
-
-// tempPrefix starts the name of a file under way. The leading dot and the
-// missing .parquet suffix keep it out of every reader's glob.
-const tempPrefix = ".tmp-"
 
 // ErrUnsorted is wrapped by the error of [WriteTable] for rows out of order.
 var ErrUnsorted = errors.New("rows out of the table's order")
@@ -39,11 +32,10 @@ func WriteTable[T Row](dir string, meta Meta, rows iter.Seq2[T, error]) error {
 		return fmt.Errorf("writing %s: %w", table, err)
 	}
 	path := TablePath(dir, table, meta.Kind, meta.Crawl)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := makeDirs(dir, filepath.Dir(path)); err != nil {
 		return fmt.Errorf("writing %s: %w", table, err)
 	}
-	err := publish(path, func(w io.Writer) error { return encode(w, meta, rows) })
-	if err != nil {
+	if err := publish(path, func(w io.Writer) error { return encode(w, meta, rows) }); err != nil {
 		return fmt.Errorf("writing %s: %w", table, err)
 	}
 	return nil
@@ -53,7 +45,7 @@ func WriteTable[T Row](dir string, meta Meta, rows iter.Seq2[T, error]) error {
 func encode[T Row](w io.Writer, meta Meta, rows iter.Seq2[T, error]) error {
 	writer := parquet.NewGenericWriter[T](w, options(layoutOf(TableName[T]()), metadata(meta))...)
 	if err := encodeRows(writer, rows); err != nil {
-		return errors.Join(err, writer.Close())
+		return err // the writer holds memory only: nothing to close
 	}
 	return writer.Close()
 }
@@ -127,58 +119,4 @@ func metadata(m Meta) map[string]string {
 		"software_version": m.Version,
 		"simulated":        strconv.FormatBool(m.Simulated),
 	}
-}
-
-// publish lets write fill a temporary file and renames it to path when all of it
-// is on disk. The rename is durable when publish returns nil.
-func publish(path string, write func(io.Writer) error) (err error) {
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, tempPrefix+filepath.Base(strings.TrimSuffix(path, filepath.Ext(path)))+"-*")
-	if err != nil {
-		return fmt.Errorf("creating a temporary file: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
-	if err := write(file); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	// CreateTemp makes files for the owner alone; analysts are others.
-	if err := errors.Join(file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("finishing the temporary file: %w", err)
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return fmt.Errorf("putting the file into place: %w", err)
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes a rename within dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("opening the directory: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("syncing the directory: %w", err)
-	}
-	return nil
-}
-
-// CleanTemp removes the temporary files that killed runs left under dir. Only
-// the holder of the output directory's lock may call it.
-func CleanTemp(dir string) error {
-	root := filepath.Join(dir, "data")
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasPrefix(entry.Name(), tempPrefix) {
-			return err
-		}
-		return os.Remove(path)
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing old temporary files: %w", err)
-	}
-	return nil
 }

@@ -46,6 +46,12 @@ func (p progress) set(rank int64, bits byte) uint32 {
 	return uint32(i / chunkEntries)
 }
 
+// clear takes both bits of a rank back.
+func (p progress) clear(rank int64) {
+	i := rank - 1
+	p.bits[i/4] &^= 3 << (2 * (i % 4))
+}
+
 // chunk is a chunk's bytes, aliasing the whole.
 func (p progress) chunk(n uint32) []byte {
 	from := int(n) * chunkBytes
@@ -74,7 +80,7 @@ func (p progress) open() iter.Seq[int64] {
 			}
 			for i := range int64(4) {
 				rank := int64(at)*4 + i + 1
-				if four>>(2*i)&3 == begunBit && !yield(rank) {
+				if four>>(2*i)&3 == begunBit && p.holds(rank) && !yield(rank) {
 					return
 				}
 			}

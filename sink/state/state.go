@@ -33,7 +33,7 @@ const Version = 1
 
 // Header is what a state file says of itself. It is written once, by Create.
 type Header struct {
-	Entries  int64  // ranks run from 1 to Entries
+	Entries  int64  // ranks run from 1 to Entries; at most MaxEntries
 	Settings []byte // the caller's own, returned as given
 }
 
@@ -68,6 +68,8 @@ const (
 	MaxKey    = 1024     // bytes of a counter's key or a table's name
 	MaxPlaces = 16       // numbers under one key
 	MaxRow    = 16 << 20 // bytes of a row before compression
+
+	MaxEntries = 1 << 26 // ranks of a crawl
 )
 
 // Options are the pace of the commits. The zero value is the default.

@@ -136,9 +136,9 @@ func (w *walker) walk(b bucket) error {
 	return w.page(b.root, nil, nil, 0)
 }
 
-// page visits the tree below a page whose keys k are min <= k < max; nil is no
+// page visits the tree below a page whose keys k are low <= k < high; nil is no
 // bound.
-func (w *walker) page(id uint64, min, max []byte, depth int) error {
+func (w *walker) page(id uint64, low, high []byte, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("page %d: the tree is too deep", id)
 	}
@@ -148,9 +148,9 @@ func (w *walker) page(id uint64, min, max []byte, depth int) error {
 	}
 	switch kind := native.Uint16(p[8:]); {
 	case kind == branchPage:
-		err = w.branch(p, min, max, depth)
+		err = w.branch(p, low, high, depth)
 	case kind == leafPage && (depth == 0 || native.Uint16(p[10:]) > 0):
-		err = w.leaf(p, min, max)
+		err = w.leaf(p, low, high)
 	default:
 		err = fmt.Errorf("kind %#x is out of place", kind)
 	}
@@ -195,7 +195,7 @@ func (w *walker) read(id uint64) ([]byte, error) {
 	return p, nil
 }
 
-func (w *walker) branch(p, min, max []byte, depth int) error {
+func (w *walker) branch(p, low, high []byte, depth int) error {
 	count := int(native.Uint16(p[10:]))
 	if count == 0 {
 		return errors.New("a branch page without elements")
@@ -213,13 +213,13 @@ func (w *walker) branch(p, min, max []byte, depth int) error {
 		if i > 0 && bytes.Compare(keys[i-1], key) >= 0 {
 			return errors.New("branch keys out of order")
 		}
-		if err := within(key, min, max); err != nil {
+		if err := within(key, low, high); err != nil {
 			return err
 		}
 		keys[i], children[i] = key, native.Uint64(p[at+8:])
 	}
 	for i, child := range children {
-		upper := max
+		upper := high
 		if i+1 < count {
 			upper = keys[i+1]
 		}
@@ -233,7 +233,7 @@ func (w *walker) branch(p, min, max []byte, depth int) error {
 	return nil
 }
 
-func (w *walker) leaf(p, min, max []byte) error {
+func (w *walker) leaf(p, low, high []byte) error {
 	if len(p) < pageHeader || native.Uint16(p[8:]) != leafPage {
 		return errors.New("an inline bucket is no leaf page")
 	}
@@ -259,7 +259,7 @@ func (w *walker) leaf(p, min, max []byte) error {
 		if last != nil && bytes.Compare(last, key) >= 0 {
 			return errors.New("keys out of order")
 		}
-		if err := within(key, min, max); err != nil {
+		if err := within(key, low, high); err != nil {
 			return err
 		}
 		last = key
@@ -282,8 +282,8 @@ func cut(p []byte, at int, pos, size uint32) ([]byte, error) {
 	return p[from : from+uint64(size)], nil
 }
 
-func within(key, min, max []byte) error {
-	if min != nil && bytes.Compare(key, min) < 0 || max != nil && bytes.Compare(key, max) >= 0 {
+func within(key, low, high []byte) error {
+	if low != nil && bytes.Compare(key, low) < 0 || high != nil && bytes.Compare(key, high) >= 0 {
 		return errors.New("a key on the wrong page")
 	}
 	return nil

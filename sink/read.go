@@ -1,0 +1,161 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// ErrBroken is wrapped by errors about a file that is no whole Parquet file of
+// this project.
+var ErrBroken = errors.New("not a whole Parquet file")
+
+// readRows is how many rows are read at a time; a card may take 256 KB.
+const readRows = 16
+
+// File is the published file of one table and crawl.
+type File struct {
+	Path, Table, Kind, Crawl string
+}
+
+// Files lists the files of one table under dir, by crawl and then kind. A
+// directory without data has none.
+func Files(dir, table string) ([]File, error) {
+	root := filepath.Join(dir, "data", table)
+	kinds, err := subdirs(root, "kind=")
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", table, err)
+	}
+	var files []File
+	for _, kind := range kinds {
+		crawls, err := subdirs(filepath.Join(root, "kind="+kind), "crawl=")
+		if err != nil {
+			return nil, fmt.Errorf("listing %s: %w", table, err)
+		}
+		for _, crawl := range crawls {
+			file := File{Path: TablePath(dir, table, kind, crawl), Table: table, Kind: kind, Crawl: crawl}
+			if info, err := os.Stat(file.Path); err == nil && info.Mode().IsRegular() {
+				files = append(files, file)
+			} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return nil, fmt.Errorf("listing %s: %w", table, err)
+			}
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int {
+		return strings.Compare(a.Crawl+"/"+a.Kind, b.Crawl+"/"+b.Kind)
+	})
+	return files, nil
+}
+
+// subdirs returns what follows prefix in the names of dir's subdirectories.
+func subdirs(dir, prefix string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if name, ok := strings.CutPrefix(entry.Name(), prefix); ok && entry.IsDir() {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// ReadTable yields the rows of one file in its order, a few in memory at a
+// time. A column that an older file lacks has its zero value, NULL where it can
+// be. The first error ends the sequence; a damaged file's wraps [ErrBroken].
+func ReadTable[T Row](path string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		err := withFile(path, func(file *parquet.File) error {
+			reader := parquet.NewGenericReader[T](file)
+			err := readAll(reader, yield)
+			return errors.Join(err, reader.Close())
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			var none T
+			yield(none, fmt.Errorf("reading %s: %w", path, err))
+		}
+	}
+}
+
+// errStopped says that the consumer of a sequence wants no more.
+var errStopped = errors.New("stopped")
+
+func readAll[T Row](reader *parquet.GenericReader[T], yield func(T, error) bool) error {
+	rows := make([]T, readRows)
+	for {
+		clear(rows) // the reader would fill the slices of rows already yielded
+		n, err := reader.Read(rows)
+		for _, row := range rows[:n] {
+			if !yield(row, nil) {
+				return errStopped
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrBroken, err)
+		case n == 0:
+			return fmt.Errorf("%w: rows missing", ErrBroken)
+		}
+	}
+}
+
+// withFile opens a Parquet file for use. Both ends are looked at first, since
+// parquet-go may hang or panic on bytes that are something else.
+func withFile(path string, use func(*parquet.File) error) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if err := checkEnds(file, info.Size()); err != nil {
+		return err
+	}
+	parsed, err := openParquet(file, info.Size())
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return use(parsed)
+}
+
+// openParquet reads the footer; a panic of the library is an error of the file.
+func openParquet(r io.ReaderAt, size int64) (file *parquet.File, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("reading the footer: %v", fault)
+		}
+	}()
+	return parquet.OpenFile(r, size, parquet.SkipBloomFilters(true))
+}
+
+// checkEnds looks for the format's magic bytes at both ends.
+func checkEnds(r io.ReaderAt, size int64) error {
+	const magic = "PAR1"
+	if size < int64(2*len(magic)+4) {
+		return fmt.Errorf("%w: %d bytes are too few", ErrBroken, size)
+	}
+	for _, offset := range []int64{0, size - int64(len(magic))} {
+		found := make([]byte, len(magic))
+		if _, err := r.ReadAt(found, offset); err != nil {
+			return fmt.Errorf("reading %d bytes at %d: %w", len(magic), offset, err)
+		}
+		if string(found) != magic {
+			return fmt.Errorf("%w: no %s at byte %d", ErrBroken, magic, offset)
+		}
+	}
+	return nil
+}
