@@ -71,8 +71,8 @@ type Client struct {
 	slots     Slots
 	dialFunc  func(ctx context.Context, addr netip.AddrPort, host string) (net.Conn, error)
 	guard     *guard
-	routed    func(netip.Addr) bool // whether this machine has a route to an address
-	tls       *tls.Config           // ServerName is set on a copy
+	online    func() bool // whether this machine has a route to the internet
+	tls       *tls.Config // ServerName is set on a copy
 	timeout   time.Duration
 	now       func() time.Time
 	observe   func(Event)
@@ -102,7 +102,7 @@ func New(c Config) (*Client, error) {
 		slots:     c.Slots,
 		dialFunc:  c.Dial,
 		guard:     newGuard(c.Allow),
-		routed:    hasRoute,
+		online:    hasRoute,
 		tls: &tls.Config{
 			RootCAs:    c.RootCAs,
 			MinVersion: tls.VersionTLS12,
@@ -129,7 +129,7 @@ func New(c Config) (*Client, error) {
 			KeepAlive: -1, // connections live for seconds
 		}
 		cl.dialFunc = func(ctx context.Context, addr netip.AddrPort, _ string) (net.Conn, error) {
-			return d.DialContext(ctx, "tcp", addr.String())
+			return d.DialTCP(ctx, "tcp", netip.AddrPort{}, addr)
 		}
 	}
 	return cl, nil

@@ -69,12 +69,19 @@ func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// hasRoute says whether this machine knows a way to a. Connecting a UDP
-// socket looks the route up and sends nothing.
-func hasRoute(a netip.Addr) bool {
-	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 443)))
-	if err != nil {
-		return !errors.Is(err, syscall.ENETUNREACH)
+// hasRoute says whether this machine has a route to the internet, over
+// either family. Connecting a UDP socket looks the route up and sends
+// nothing; the addresses are those of a root name server.
+func hasRoute() bool {
+	for _, a := range []string{"198.41.0.4", "2001:503:ba3e::2:30"} {
+		to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(a), 53))
+		c, err := net.DialUDP("udp", nil, to)
+		if err == nil {
+			return c.Close() == nil
+		}
+		if !errors.Is(err, syscall.ENETUNREACH) {
+			return true // it cannot be told: not our fault then
+		}
 	}
-	return c.Close() == nil
+	return false
 }
