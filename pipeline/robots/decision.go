@@ -23,20 +23,23 @@ type Decision struct {
 }
 
 // Allows answers for a path as it would be sent: escaped, with "?" and the query if there is one. The empty path is "/".
+// Paths beyond MaxPath are not allowed: who writes both the rules and the redirect to the path sets the price of matching.
 //
 // Of the matching rules of the group the one with the longest pattern decides, allow before disallow when two are of
 // one length (RFC 9309 section 2.2.2). Patterns are measured in octets after normalisation, "*" and "$" included.
 func (p *Policy) Allows(path string) Decision {
+	if p.state == Open && len(path) > MaxPath {
+		return Decision{By: ByPathTooLong}
+	}
+	return p.Decide(path)
+}
+
+// Decide answers as Allows does, for a path of any length: for an operator's own questions.
+func (p *Policy) Decide(path string) Decision {
 	if p.state != Open {
 		return Decision{By: ByClosed}
 	}
-	if len(path) > MaxPath {
-		return Decision{By: ByPathTooLong}
-	}
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	asked := newTarget(path)
+	asked := newTarget(rooted(path))
 	d := Decision{Allowed: true, By: ByAbsence, Group: p.group, Named: p.named}
 	if asked.path == "/robots.txt" {
 		d.By = ByImplicit

@@ -16,7 +16,7 @@ type groups struct {
 	named      []group // in order of preference
 	any        group   // "*"
 	inRules    bool    // the last line that counts was a rule: the next user agent begins a group
-	hasAgent   bool    // there is a user-agent line
+	hasAgent   bool    // there is a user-agent line, spelt so
 	recognised bool    // there is a line with a key of robots.txt
 }
 
@@ -73,7 +73,9 @@ func Token(agent string) string {
 // HandleUserAgent begins a group, or adds a user agent to the one that is beginning. Only rules end the run of
 // user-agent lines, other keys do not (section 2.2.1 by section 2.2.4).
 func (g *groups) HandleUserAgent(line int, _ string) {
-	g.recognised, g.hasAgent = true, true
+	g.recognised = true
+	// Pages hold lines of JavaScript as "userAgent: navigator.userAgent", which pass for a misspelling.
+	g.hasAgent = g.hasAgent || hasPrefixFold(g.lines[line-1], "user-agent")
 	if g.inRules {
 		g.inRules = false
 		g.any.open = false
@@ -154,7 +156,7 @@ func (g *groups) value(line int) string {
 // nothing a token is made of. "ExampleBot*", "ExampleBot/1.0" and "ExampleBot 2" name ExampleBot, "ExampleBot-News"
 // does not.
 func names(value, token string) bool {
-	if len(value) < len(token) || !strings.EqualFold(value[:len(token)], token) {
+	if !hasPrefixFold(value, token) {
 		return false
 	}
 	return len(value) == len(token) || !continues(token[len(token)-1], value[len(token)])
@@ -164,6 +166,10 @@ func names(value, token string) bool {
 // but bots have them: bot1 is not bot12.
 func continues(last, next byte) bool {
 	return isLetter(next) || next == '-' || next == '_' || isDigit(last) && isDigit(next)
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

@@ -36,7 +36,7 @@ const (
 const (
 	// MaxBody is how many decoded bytes of a robots.txt are read: 500 KiB, the least RFC 9309 section 2.5 demands.
 	MaxBody = 512_000
-	// MaxPath is the longest path, with its query, that is matched, in bytes as asked.
+	// MaxPath is the longest path, with its query, that is matched, in bytes.
 	MaxPath = 2048
 )
 
@@ -83,13 +83,15 @@ type Policy struct {
 // Read makes a policy of a response. The tokens are the bot's product tokens in order of preference: the first that has
 // a group decides, else "*" (RFC 9309 section 2.2.1). Whole agent strings are cut to their tokens (see Token).
 func Read(r Response, tokens []string, mode Mode) *Policy {
-	t := readText(r.Body, r.Cut)
-	if vendor, ok := challenge.Recognise(r.Status, r.Header, t.bytes()); ok {
+	plain, fault := plainText(r.Body, r.Cut)
+	if vendor, ok := challenge.Recognise(r.Status, r.Header, plain); ok {
 		return closed(Unreadable, "challenge_"+vendor)
 	}
 	switch {
+	case 200 <= r.Status && r.Status <= 299 && fault != "":
+		return closed(Unreadable, fault)
 	case 200 <= r.Status && r.Status <= 299:
-		return readRules(r.Header, t, tokens, mode)
+		return readRules(r.Header, plain, tokens, mode)
 	case 300 <= r.Status && r.Status <= 399:
 		return closed(Unreadable, statusReason(r.Status))
 	case r.Status == http.StatusTooManyRequests:
@@ -109,25 +111,25 @@ func Refused(reason string) *Policy {
 	return closed(Unreadable, reason)
 }
 
-// readRules reads the body of a successful response.
-func readRules(h http.Header, t text, tokens []string, mode Mode) *Policy {
-	if t.fault != "" {
-		return closed(Unreadable, t.fault)
-	}
-	groups := gather(t.lines, tokens)
-	reason := "rules"
+// readRules reads the body of a successful response. RFC 9309 section 2.3.1.5 has every line tried, so that HTML around
+// user-agent lines hides no rules; under Strict it is HTML all the same.
+func readRules(h http.Header, plain []byte, tokens []string, mode Mode) *Policy {
+	lines, blank := lines(plain)
+	groups := gather(lines, tokens)
+	html := challenge.IsHTML(h, plain)
 	switch {
-	case t.blank:
-		reason = "empty"
-	case !groups.hasAgent && challenge.IsHTML(h, t.bytes()):
-		reason = "html"
+	case blank:
+		return &Policy{state: Open, reason: "empty"}
+	case html && mode == Strict:
+		return closed(Unreadable, "html")
+	case html && !groups.hasAgent:
+		return &Policy{state: Open, reason: "html"}
+	case !groups.recognised && mode == Strict:
+		return closed(Unreadable, "no_line")
 	case !groups.recognised:
-		reason = "no_line"
+		return &Policy{state: Open, reason: "no_line"}
 	}
-	if mode == Strict && (reason == "html" || reason == "no_line") {
-		return closed(Unreadable, reason)
-	}
-	p := &Policy{state: Open, reason: reason}
+	p := &Policy{state: Open, reason: "rules"}
 	p.group, p.named, p.rules = groups.chosen()
 	return p
 }

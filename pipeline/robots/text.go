@@ -13,41 +13,37 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// text is a body made ready to be read: UTF-8, in lines.
-type text struct {
-	whole string   // the lines before cleaning, decoded
-	lines []string // without ends, comments and blanks around; index 0 is line 1
-	blank bool     // no line has anything in it
-	fault string   // reason code when the body cannot be read
-}
-
-func (t text) bytes() []byte { return []byte(t.whole) }
-
-// readText undoes what lies between a site and plain lines: gzip that no header declared, UTF-16 and UTF-32 (RFC 9309
-// section 2.2.2 lets a crawler bridge encodings), odd blanks. It reads at most MaxBody bytes. Of a body that was cut
-// the last, partial line is dropped: a rule cut short says something else.
-func readText(body []byte, cut bool) text {
+// plainText undoes what lies between a site and its text: gzip that no header declared, UTF-16 and UTF-32 (RFC 9309
+// section 2.2.2 lets a crawler bridge encodings). It gives at most MaxBody bytes of what was sent. Of a body that was cut
+// the last, partial line is dropped: a rule cut short says something else. The fault is a reason code, "" for none.
+func plainText(body []byte, cut bool) (plain []byte, fault string) {
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
-		plain, err := gunzip(body)
+		decoded, err := gunzip(body)
 		// The stream of a body that was cut ends too early by our own doing.
 		if err != nil && !(cut && errors.Is(err, io.ErrUnexpectedEOF)) {
-			return text{fault: "bad_gzip"}
+			return nil, "bad_gzip"
 		}
-		body = plain
+		body = decoded
 	}
 	if len(body) > MaxBody {
 		body, cut = body[:MaxBody], true
 	}
-	whole := toUTF8(body)
+	plain = toUTF8(body)
 	if cut {
-		whole = whole[:strings.LastIndexAny(whole, "\r\n")+1]
+		plain = plain[:bytes.LastIndexAny(plain, "\r\n")+1]
 	}
-	t := text{whole: whole, lines: splitLines(whole), blank: true}
-	for i, line := range t.lines {
-		t.lines[i] = cleanLine(line)
-		t.blank = t.blank && t.lines[i] == ""
+	return plain, ""
+}
+
+// lines are the lines of a text without comments and the blanks around them, and whether nothing is left of any. Line 1
+// has index 0.
+func lines(plain []byte) (lines []string, blank bool) {
+	lines, blank = splitLines(string(plain)), true
+	for i, line := range lines {
+		lines[i] = cleanLine(line)
+		blank = blank && lines[i] == ""
 	}
-	return t
+	return lines, blank
 }
 
 // gunzip decodes at most one byte more than MaxBody, and returns what it has beside an error.
@@ -63,7 +59,7 @@ func gunzip(body []byte) ([]byte, error) {
 }
 
 // toUTF8 transcodes UTF-16 and UTF-32. Without a byte order mark only UTF-16 of ASCII is recognised, by its zeros.
-func toUTF8(body []byte) string {
+func toUTF8(body []byte) []byte {
 	zero := func(i int) bool { return body[i] == 0 }
 	switch {
 	case bytes.HasPrefix(body, []byte{0xFF, 0xFE, 0, 0}):
@@ -79,27 +75,27 @@ func toUTF8(body []byte) string {
 	case len(body) >= 4 && zero(0) && !zero(1) && zero(2) && !zero(3):
 		return fromUTF16(body, binary.BigEndian)
 	}
-	return string(body)
+	return body
 }
 
-func fromUTF16(b []byte, order binary.ByteOrder) string {
+func fromUTF16(b []byte, order binary.ByteOrder) []byte {
 	units := make([]uint16, len(b)/2)
 	for i := range units {
 		units[i] = order.Uint16(b[2*i:])
 	}
-	return string(utf16.Decode(units))
+	return []byte(string(utf16.Decode(units)))
 }
 
-func fromUTF32(b []byte, order binary.ByteOrder) string {
-	var s strings.Builder
+func fromUTF32(b []byte, order binary.ByteOrder) []byte {
+	plain := make([]byte, 0, len(b)/4)
 	for ; len(b) >= 4; b = b[4:] {
 		r := utf8.RuneError
 		if v := order.Uint32(b); v <= unicode.MaxRune {
 			r = rune(v)
 		}
-		s.WriteRune(r)
+		plain = utf8.AppendRune(plain, r)
 	}
-	return s.String()
+	return plain
 }
 
 // splitLines splits at CR LF, LF and CR (RFC 9309 section 2.2), and at nothing else. One pass: to look for LF first and
