@@ -12,8 +12,8 @@ import (
 // Append adds a domain to an opt-out or suppression file, made if missing. The
 // domain is written as a line of the file would be, = and *. included; a public
 // suffix without them is an error. The file is replaced whole, durably and with
-// everything that was in it, or stays as it was. A domain that an entry covers
-// already changes nothing. There must be no other writer meanwhile.
+// everything that was in it, or stays as it was. A domain that has an
+// entry as wide already changes nothing. There must be no other writer meanwhile.
 func Append(path, domain string) error {
 	name, below, err := parseRule(domain)
 	if err != nil {

@@ -74,7 +74,7 @@ func (l *listFile) decompress(f *os.File, name string) error {
 		l.Reader = z
 		l.closers = append(l.closers, z.Close)
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}): // RFC 8878, 3.1.1
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return &ListError{File: name, Msg: "begins like zstd but is damaged", Err: err}
 		}

@@ -121,4 +121,3 @@ func (t *tranco) sweep() error {
 	}
 	return nil
 }
-

@@ -17,6 +17,7 @@ type lineReader struct {
 	file string // for errors
 	line int    // number of the line read last, 1-based
 	open bool   // the last line had no line feed
+	dead bool   // reading failed; there is no going on
 }
 
 func newLineReader(file string, r io.Reader) *lineReader {
@@ -25,20 +26,25 @@ func newLineReader(file string, r io.Reader) *lineReader {
 
 // next returns the next line without its line end, CRLF or LF; it is valid
 // until the next call. After the last line the error is io.EOF; any other is a
-// *ListError.
+// *ListError, after which the next line can be read unless dead is set.
 func (l *lineReader) next() ([]byte, error) {
 	b, err := l.r.ReadSlice('\n')
 	if len(b) == 0 && errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
 	l.line++
+	long := len(b) > maxLine
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = l.r.ReadSlice('\n')
+	}
+	l.dead = err != nil && !errors.Is(err, io.EOF)
 	switch {
-	case len(b) > maxLine || errors.Is(err, bufio.ErrBufferFull):
+	case l.dead:
+		return nil, &ListError{File: l.file, Line: l.line, Msg: "cannot be read on from here; is the file cut short or damaged?", Err: err}
+	case long:
 		return nil, l.fault("this line is longer than 4096 bytes; a list has one short line for each name")
 	case errors.Is(err, io.EOF):
 		l.open = true
-	case err != nil:
-		return nil, &ListError{File: l.file, Line: l.line, Msg: "cannot be read on from here; is the file cut short or damaged?", Err: err}
 	}
 	if l.line == 1 {
 		b = bytes.TrimPrefix(b, []byte("\ufeff"))

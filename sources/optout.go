@@ -161,24 +161,23 @@ func (o *OptOut) Watch(ctx context.Context, every time.Duration, report func(add
 
 // read reads the file and merges its good lines. o.mu is held.
 func (o *OptOut) read() (added int, err error) {
-	o.state = nil
-	f, err := os.Open(o.path)
+	// Stat before reading: what is written meanwhile shows as a later change.
+	o.state, err = os.Stat(o.path)
 	if errors.Is(err, fs.ErrNotExist) {
+		o.state = nil
 		if o.optional {
 			return 0, nil
 		}
 		return 0, &ListError{File: o.path, Msg: "there is no such file; make it, if only empty", Err: fs.ErrNotExist}
 	}
 	if err != nil {
+		return 0, &ListError{File: o.path, Msg: "cannot be examined", Err: err}
+	}
+	f, err := os.Open(o.path)
+	if err != nil {
 		return 0, &ListError{File: o.path, Msg: "cannot be opened", Err: err}
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// Stat before reading: what is written meanwhile shows as a later change.
-	state, err := f.Stat()
-	if err != nil {
-		return 0, &ListError{File: o.path, Msg: "cannot be examined", Err: err}
-	}
-	o.state = state
 	found, err := parseRules(o.path, f)
 	return o.merge(found), err
 }
@@ -204,30 +203,33 @@ func parseRules(file string, r io.Reader) (rules, error) {
 	found := rules{}
 	var faults []error
 	lines := newLineReader(file, r)
-	for {
+	for !lines.dead {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			faults = append(faults, err) // no text from here on
-			break
+		if err == nil {
+			err = found.add(lines, string(line))
 		}
-		text, _, _ := strings.Cut(string(line), "#")
-		if text = strings.TrimSpace(text); text == "" {
-			continue
+		if err != nil && len(faults) < maxFaults {
+			faults = append(faults, err)
 		}
-		name, below, err := parseRule(text)
-		if err != nil {
-			fault := lines.fault(err.Error())
-			if len(faults) < maxFaults {
-				faults = append(faults, fault)
-			}
-			continue
-		}
-		found[name] = found[name] || below
 	}
 	return found, errors.Join(faults...)
+}
+
+// add adds the entry of a line, which may have none.
+func (r rules) add(lines *lineReader, line string) error {
+	text, _, _ := strings.Cut(line, "#")
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	name, below, err := parseRule(text)
+	if err != nil {
+		return lines.fault(err.Error())
+	}
+	r[name] = r[name] || below
+	return nil
 }
 
 // parseRule reads one entry. The error is a sentence for the operator.
