@@ -2,7 +2,6 @@ package signing
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -62,7 +61,7 @@ func signDirectory(keys []Key, authority string, created, expires time.Time) ([]
 	digest := contentDigest(body)
 	inputs, signatures := make([]string, len(keys)), make([]string, len(keys))
 	for i, k := range keys {
-		if len(k.private) != ed25519.PrivateKeySize {
+		if k.private == nil {
 			return nil, nil, fmt.Errorf("making the key directory: %s cannot sign", k.ID)
 		}
 		params := fmt.Sprintf(`("@authority";req "content-digest");created=%d;expires=%d;keyid="%s";alg="ed25519";tag="%s"`,
@@ -71,7 +70,7 @@ func signDirectory(keys []Key, authority string, created, expires time.Time) ([]
 			normalAuthority("https", authority), digest, params)
 		name := "binding" + strconv.Itoa(i)
 		inputs[i] = name + "=" + params
-		signatures[i] = name + "=:" + base64.StdEncoding.EncodeToString(ed25519.Sign(k.private, []byte(base))) + ":"
+		signatures[i] = name + "=:" + base64.StdEncoding.EncodeToString(k.private.sign([]byte(base))) + ":"
 	}
 	sum := sha256.Sum256(body)
 	h := make(http.Header)
@@ -162,10 +161,6 @@ func (r DirectoryResponse) bound(keys []PublicKey, now time.Time) (map[string]bo
 		if !hasTag(inputs, name, directoryTag) {
 			continue
 		}
-		// One signature a key bounds the work.
-		if len(bound) == len(keys) {
-			return nil, refuse(WrongSignature, "there are more signatures than keys")
-		}
 		s, err := readSignature(name, inputs, signatures, r.Header[headerSignature])
 		if err != nil {
 			return nil, err
@@ -181,6 +176,9 @@ func (r DirectoryResponse) bound(keys []PublicKey, now time.Time) (map[string]bo
 		i := slices.IndexFunc(keys, func(k PublicKey) bool { return k.ID == s.keyID })
 		if i < 0 {
 			return nil, refuse(KeyUnknown, s.keyID+" is not in the directory it signed")
+		}
+		if bound[s.keyID] { // one signature a key, which bounds the work
+			return nil, refuse(Duplicate, s.keyID+" signed twice")
 		}
 		if _, err := s.verify(m, keys[i]); err != nil {
 			return nil, err

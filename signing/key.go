@@ -40,8 +40,16 @@ func (k PublicKey) Expired(now time.Time) bool {
 // written to a file by [WriteKey].
 type Key struct {
 	PublicKey
-	private ed25519.PrivateKey
+	private *secret // nil in the zero Key
 }
+
+// secret is behind a pointer because fmt, which calls no String method of an
+// unexported field, prints a pointer in a struct as an address.
+type secret struct {
+	key ed25519.PrivateKey
+}
+
+func (s *secret) sign(message []byte) []byte { return ed25519.Sign(s.key, message) }
 
 // NewKey returns the key of a 32-byte Ed25519 seed (RFC 8032 5.1.5). It accepts
 // the published test key, for rebuilding vectors; [LoadKey] and [NewKeySet] do not.
@@ -63,7 +71,7 @@ func GenerateKey(rand io.Reader) (Key, error) {
 
 func keyOf(private ed25519.PrivateKey) Key {
 	public := ed25519.PublicKey(private[ed25519.SeedSize:])
-	return Key{PublicKey: PublicKey{ID: Thumbprint(public), Public: public}, private: private}
+	return Key{PublicKey: PublicKey{ID: Thumbprint(public), Public: public}, private: &secret{private}}
 }
 
 // String returns the thumbprint, so that no log line holds a private key.

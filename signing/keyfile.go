@@ -66,10 +66,10 @@ const (
 // before it returns. A file that is already there is left as it is and refused
 // with [FaultExists]; a file that could not be written whole is removed.
 func WriteKey(path string, k Key) (err error) {
-	if len(k.private) != ed25519.PrivateKeySize {
+	if k.private == nil {
 		return &KeyError{Fault: FaultWindow, Path: path, What: "there is no private key to write"}
 	}
-	der, err := x509.MarshalPKCS8PrivateKey(k.private)
+	der, err := x509.MarshalPKCS8PrivateKey(k.private.key)
 	if err != nil {
 		return fmt.Errorf("writing signing key %s: %w", path, err)
 	}

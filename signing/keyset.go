@@ -1,7 +1,6 @@
 package signing
 
 import (
-	"crypto/ed25519"
 	"fmt"
 	"slices"
 	"time"
@@ -23,7 +22,7 @@ func NewKeySet(keys ...Key) (KeySet, error) {
 	seen := make(map[string]bool, len(keys))
 	for _, k := range keys {
 		switch {
-		case len(k.private) != ed25519.PrivateKeySize:
+		case k.private == nil:
 			return KeySet{}, &KeyError{Fault: FaultWindow, What: "a key without its private half cannot sign"}
 		case k.ID == testKeyID:
 			return KeySet{}, testKeyError()

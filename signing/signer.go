@@ -1,7 +1,6 @@
 package signing
 
 import (
-	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -48,7 +47,7 @@ type Signer struct {
 
 // signingKey is a key with the part of the parameters that never changes.
 type signingKey struct {
-	private ed25519.PrivateKey
+	private *secret
 	params  string
 }
 
@@ -134,7 +133,7 @@ type Signed struct {
 // given, so that a signature can be made again. The same arguments give the
 // same bytes. It accepts the published test key and any window of time.
 func SignRequest(k Key, a Agent, r Request, p Params) (Signed, error) {
-	if len(k.private) != ed25519.PrivateKeySize {
+	if k.private == nil {
 		return Signed{}, errors.New("signing: the key has no private half")
 	}
 	if a.covered == "" {
@@ -209,7 +208,7 @@ func (a *Agent) appendBase(room []byte, k *signingKey, p parts) (base []byte, pa
 func signatureValue(k *signingKey, base []byte) string {
 	var room [len(label) + 3 + 88]byte
 	b := append(room[:0], label+"=:"...)
-	b = base64.StdEncoding.AppendEncode(b, ed25519.Sign(k.private, base))
+	b = base64.StdEncoding.AppendEncode(b, k.private.sign(base))
 	return string(append(b, ':'))
 }
 
