@@ -75,9 +75,13 @@ func subdirs(dir, prefix string) ([]string, error) {
 func ReadTable[T Row](path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := withFile(path, func(file *parquet.File) error {
-			reader := parquet.NewGenericReader[T](file)
-			err := readAll(reader, yield)
-			return errors.Join(err, reader.Close())
+			reader, err := guard(func() (*parquet.GenericReader[T], error) {
+				return parquet.NewGenericReader[T](file), nil
+			})
+			if err != nil {
+				return err
+			}
+			return errors.Join(readAll(reader, yield), reader.Close())
 		})
 		if err != nil && !errors.Is(err, errStopped) {
 			var none T
@@ -93,7 +97,7 @@ func readAll[T Row](reader *parquet.GenericReader[T], yield func(T, error) bool)
 	rows := make([]T, readRows)
 	for {
 		clear(rows) // the reader would fill the slices of rows already yielded
-		n, err := reader.Read(rows)
+		n, err := guard(func() (int, error) { return reader.Read(rows) })
 		for _, row := range rows[:n] {
 			if !yield(row, nil) {
 				return errStopped
@@ -125,21 +129,24 @@ func withFile(path string, use func(*parquet.File) error) (err error) {
 	if err := checkEnds(file, info.Size()); err != nil {
 		return err
 	}
-	parsed, err := openParquet(file, info.Size())
+	parsed, err := guard(func() (*parquet.File, error) {
+		return parquet.OpenFile(file, info.Size(), parquet.SkipBloomFilters(true))
+	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return use(parsed)
 }
 
-// openParquet reads the footer; a panic of the library is an error of the file.
-func openParquet(r io.ReaderAt, size int64) (file *parquet.File, err error) {
+// guard makes a panic of the Parquet library, which damaged files can cause, an
+// error. It may hold calls of the library only, never one's own code.
+func guard[V any](call func() (V, error)) (value V, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("reading the footer: %v", fault)
+			err = fmt.Errorf("%w: %v", ErrBroken, fault)
 		}
 	}()
-	return parquet.OpenFile(r, size, parquet.SkipBloomFilters(true))
+	return call()
 }
 
 // checkEnds looks for the format's magic bytes at both ends.

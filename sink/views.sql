@@ -7,7 +7,7 @@
 
 -- The public name behind a host: the platform's suffix, NULL for one's own name.
 CREATE OR REPLACE MACRO platform(host) AS nullif(regexp_extract(host,
-    '(?:^|\.)(a\.run\.app|run\.app|vercel\.app|workers\.dev|pages\.dev|railway\.app|onrender\.com|fly\.dev|herokuapp\.com|netlify\.app|azurewebsites\.net|azurecontainerapps\.io|azure-api\.net|amazonaws\.com|on\.aws|awsapprunner\.com|cloudfront\.net|github\.io|replit\.app|replit\.dev|hf\.space|deno\.dev|supabase\.co|ngrok-free\.app|ngrok-free\.dev|ngrok\.app|ngrok\.io|web\.app|firebaseapp\.com|appspot\.com|cloudfunctions\.net|lovable\.app|modal\.run|koyeb\.app|ondigitalocean\.app|trycloudflare\.com)(?::[0-9]+)?$', 1), '');
+    '(?:^|\.)(run\.app|vercel\.app|workers\.dev|pages\.dev|railway\.app|onrender\.com|fly\.dev|herokuapp\.com|netlify\.app|azurewebsites\.net|azurecontainerapps\.io|azure-api\.net|amazonaws\.com|on\.aws|awsapprunner\.com|cloudfront\.net|github\.io|replit\.app|replit\.dev|hf\.space|deno\.dev|supabase\.co|ngrok-free\.app|ngrok-free\.dev|ngrok\.app|ngrok\.io|web\.app|firebaseapp\.com|appspot\.com|cloudfunctions\.net|lovable\.app|modal\.run|koyeb\.app|ondigitalocean\.app|trycloudflare\.com)(?::[0-9]+)?$', 1), '');
 
 CREATE OR REPLACE MACRO outcome_group(outcome) AS CASE
     WHEN outcome = 'card' THEN 'published'
@@ -36,7 +36,7 @@ GROUP BY ALL;
 -- One row an endpoint.
 CREATE OR REPLACE VIEW interfaces AS
 SELECT kind, crawl, latest, rank, site, position, unnest(interface), platform(interface.host) AS platform,
-       lower(regexp_extract(interface.url, '^([A-Za-z][A-Za-z0-9+.-]*)://', 1)) AS url_scheme
+       nullif(lower(regexp_extract(interface.url, '^([A-Za-z][A-Za-z0-9+.-]*)://', 1)), '') AS url_scheme
 FROM (SELECT kind, crawl, latest, rank, site, unnest(interfaces) AS interface, generate_subscripts(interfaces, 1) AS position FROM cards);
 
 -- One row a declared security scheme.
@@ -69,7 +69,7 @@ FROM (SELECT kind, crawl, latest, rank_from, rank_to,
 -- A2A versions, what they rest on, and the shape beside them.
 CREATE OR REPLACE VIEW versions AS
 SELECT kind, crawl, latest, a2a_version, version_source, card_shape, count(*) AS cards,
-       count_if(version_conflict) AS conflicts, count_if(supports_1_0) AS supporting_1_0, count_if(supports_0_3) AS supporting_0_3
+       count(*) FILTER (version_conflict) AS conflicts, count(*) FILTER (supports_1_0) AS supporting_1_0, count(*) FILTER (supports_0_3) AS supporting_0_3
 FROM cards GROUP BY ALL;
 
 -- Bindings by the cards that offer them; a card with several counts under each.
@@ -82,8 +82,9 @@ FROM interfaces GROUP BY ALL;
 -- Security scheme types by the cards that declare them; '(none declared)' for
 -- the rest.
 CREATE OR REPLACE VIEW schemes AS
-SELECT kind, crawl, latest, unnest(if(len(auth_scheme_types) = 0, ['(none declared)'], auth_scheme_types)) AS scheme_type, count(*) AS cards
-FROM cards GROUP BY ALL;
+SELECT kind, crawl, latest, scheme_type, count(*) AS cards
+FROM (SELECT kind, crawl, latest, unnest(if(len(auth_scheme_types) = 0, ['(none declared)'], auth_scheme_types)) AS scheme_type FROM cards)
+GROUP BY ALL;
 
 -- Where endpoints live: relation to the site, and platform if it is a known one.
 CREATE OR REPLACE VIEW hosting AS
@@ -104,8 +105,8 @@ GROUP BY ALL HAVING count(*) > 1;
 
 -- Capabilities: what cards state, and how many state nothing.
 CREATE OR REPLACE VIEW capabilities AS
-SELECT kind, crawl, latest, capability, count_if(stated) AS yes, count_if(NOT stated) AS no,
-       count(*) - count(stated) AS not_stated
+SELECT kind, crawl, latest, capability, count(*) FILTER (stated) AS yes, count(*) FILTER (NOT stated) AS no,
+       count(*) FILTER (stated IS NULL) AS not_stated
 FROM (SELECT kind, crawl, latest,
              unnest(['streaming', 'push_notifications', 'state_transition_history', 'extended_card']) AS capability,
              unnest([streaming, push_notifications, state_transition_history, extended_card]) AS stated
@@ -122,8 +123,9 @@ GROUP BY ALL;
 
 -- Conformance codes by generation of card.
 CREATE OR REPLACE VIEW warnings AS
-SELECT kind, crawl, latest, a2a_version, card_shape, unnest(warnings) AS warning, count(*) AS cards
-FROM cards GROUP BY ALL;
+SELECT kind, crawl, latest, a2a_version, card_shape, warning, count(*) AS cards
+FROM (SELECT kind, crawl, latest, a2a_version, card_shape, unnest(warnings) AS warning FROM cards)
+GROUP BY ALL;
 
 -- What became of the list entries.
 CREATE OR REPLACE VIEW outcomes AS
@@ -143,16 +145,16 @@ GROUP BY ALL;
 -- answered. up_share leaves out what nobody knows.
 CREATE OR REPLACE VIEW uptime AS
 SELECT *, up / nullif(up + down, 0) AS up_share
-FROM (SELECT kind, crawl, count(*) AS publishers, count_if(status = 'up') AS up, count_if(status = 'down') AS down,
-             count_if(status = 'unknown') AS unknown, count_if(status = 'skipped') AS skipped,
+FROM (SELECT kind, crawl, count(*) AS publishers, count(*) FILTER (status = 'up') AS up, count(*) FILTER (status = 'down') AS down,
+             count(*) FILTER (status = 'unknown') AS unknown, count(*) FILTER (status = 'skipped') AS skipped,
              median(latency_ms) FILTER (status = 'up') AS median_latency_ms
       FROM checks GROUP BY ALL);
 
 -- The same by publisher, over all weekly crawls.
 CREATE OR REPLACE VIEW site_uptime AS
 SELECT *, up / nullif(up + down, 0) AS up_share
-FROM (SELECT site, count(*) AS checks, count_if(status = 'up') AS up, count_if(status = 'down') AS down,
-             count_if(status IN ('unknown', 'skipped')) AS unknown,
+FROM (SELECT site, count(*) AS checks, count(*) FILTER (status = 'up') AS up, count(*) FILTER (status = 'down') AS down,
+             count(*) FILTER (status IN ('unknown', 'skipped')) AS unknown,
              max(checked_at) FILTER (status = 'up') AS last_up, max_by(status, crawl) AS last_status
       FROM checks GROUP BY ALL);
 
@@ -170,18 +172,18 @@ WITH months AS (
     GROUP BY ALL
 )
 SELECT m.kind, m.crawl, m.previous_crawl,
-       count_if(p.before IS NULL AND p.now IS NOT NULL) AS appeared,
-       count_if(p.now IS NULL AND p.before IS NOT NULL) AS gone,
-       count_if(p.now IS NOT NULL AND p.before IS NOT NULL) AS kept,
-       count_if(p.now.body_sha256 <> p.before.body_sha256) AS body_changed,
-       count_if(p.now.canonical_sha256 <> p.before.canonical_sha256) AS canonical_changed,
-       count_if(p.now.a2a_version <> p.before.a2a_version) AS a2a_version_changed
+       count(*) FILTER (p.before IS NULL AND p.now IS NOT NULL) AS appeared,
+       count(*) FILTER (p.now IS NULL AND p.before IS NOT NULL) AS gone,
+       count(*) FILTER (p.now IS NOT NULL AND p.before IS NOT NULL) AS kept,
+       count(*) FILTER (p.now.body_sha256 <> p.before.body_sha256) AS body_changed,
+       count(*) FILTER (p.now.canonical_sha256 <> p.before.canonical_sha256) AS canonical_changed,
+       count(*) FILTER (p.now.a2a_version <> p.before.a2a_version) AS a2a_version_changed
 FROM months m LEFT JOIN publishers p ON p.crawl = m.crawl
 WHERE m.previous_crawl IS NOT NULL
 GROUP BY ALL
 UNION ALL
-SELECT kind, crawl, max(previous_crawl), count_if(card_appeared), count_if(card_gone), count(body_changed),
-       count_if(body_changed), count_if(canonical_changed), count_if(a2a_version_changed)
+SELECT kind, crawl, max(previous_crawl), count(*) FILTER (card_appeared), count(*) FILTER (card_gone), count(body_changed),
+       count(*) FILTER (body_changed), count(*) FILTER (canonical_changed), count(*) FILTER (a2a_version_changed)
 FROM checks GROUP BY ALL;
 
 -- One row a crawl of a list: how the census develops.
@@ -192,6 +194,6 @@ SELECT c.kind, c.crawl, c.latest, c.entries, coalesce(a.listed, 0) AS listed, co
        coalesce(k.with_schemes, 0) AS with_schemes, c.requests
 FROM crawls c
 LEFT JOIN (SELECT kind, crawl, sum(listed)::BIGINT AS listed, sum(readable)::BIGINT AS readable FROM adoption GROUP BY ALL) a USING (kind, crawl)
-LEFT JOIN (SELECT kind, crawl, count_if(supports_1_0) AS supporting_1_0, count_if(signed) AS signed,
-                  count_if(len(security_schemes) > 0) AS with_schemes FROM cards GROUP BY ALL) k USING (kind, crawl)
+LEFT JOIN (SELECT kind, crawl, count(*) FILTER (supports_1_0) AS supporting_1_0, count(*) FILTER (signed) AS signed,
+                  count(*) FILTER (len(security_schemes) > 0) AS with_schemes FROM cards GROUP BY ALL) k USING (kind, crawl)
 WHERE c.kind <> 'weekly';
