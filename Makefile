@@ -1,0 +1,45 @@
+# The targets a person needs; `make` alone shows them.
+
+GO     ?= go
+OUT    ?= demo
+FUZZ   ?= 1m
+
+.PHONY: help build install demo test check bench bench-1m fuzz clean
+
+help: ## show the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## build the crawler (no cgo) and the analyst's tool into bin/
+	CGO_ENABLED=0 $(GO) build -o bin/agentcensus ./cmd/agentcensus
+	$(GO) build -o bin/agentcensus-report ./cmd/agentcensus-report
+
+demo: build ## crawl 10,000 simulated sites and look at what was written
+	rm -rf $(OUT)
+	bin/agentcensus crawl --simulate 10000 --out $(OUT)
+	bin/agentcensus-report summary --data $(OUT)
+
+test: ## all tests, with the race detector
+	$(GO) test -race -timeout 15m ./...
+
+check: ## formatting, vet, module files, and that the crawler needs no cgo
+	@test -z "$$(gofmt -l .)" || { echo "not gofmt-ed:"; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+	CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/agentcensus
+
+bench: ## measure the figures of the README; exits 1 where one is missed
+	$(GO) run ./pipeline/bench/cmd
+
+bench-1m: ## a million names through the pipeline with an in-memory exchange
+	$(GO) run ./pipeline/bench/cmd -only million
+
+fuzz: ## run every fuzz target for FUZZ (default 1m) each
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "== $$pkg $$f"; \
+	    $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) $$pkg || exit 1; \
+	  done; \
+	done
+
+clean: ## remove what build and demo made
+	rm -rf bin demo
