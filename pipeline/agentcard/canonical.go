@@ -11,11 +11,11 @@ import (
 // member signatures, keys in order of their UTF-8 bytes, strings with the fewest
 // escapes and numbers as the author wrote them. That is RFC 8785 but for the
 // numbers and the order of rare keys; it tells copies apart from originals and
-// is not the input of a signature.
-func canonicalHash(o *value) string {
+// is not the input of a signature. size is about the length of the object's text.
+func canonicalHash(o *value, size int) string {
 	trimmed := *o
 	trimmed.members = slices.DeleteFunc(slices.Clone(o.members), func(m member) bool { return m.key == "signatures" })
-	sum := sha256.Sum256(appendCanonical(nil, &trimmed))
+	sum := sha256.Sum256(appendCanonical(make([]byte, 0, size), &trimmed))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -1,6 +1,9 @@
 package agentcard
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is the class of a body.
 type Kind string
@@ -56,14 +59,13 @@ func Read(body []byte) (Verdict, Card) {
 	if verdict.Kind == Not {
 		return verdict, Card{}
 	}
-	c := readCard(&v)
-	c.BodyUTF8 = txt
+	c := readCard(&v, txt)
 	c.warn(&v, encoding, duplicates)
 	return verdict, c
 }
 
-// readCard reads the facts of an object.
-func readCard(o *value) Card {
+// readCard reads the facts of an object from its text.
+func readCard(o *value, txt string) Card {
 	c := Card{
 		Name:             o.get("name").str(),
 		Description:      o.get("description").str(),
@@ -73,7 +75,8 @@ func readCard(o *value) Card {
 		Provider:         readProvider(o.get("provider")),
 		InputModes:       o.get("defaultInputModes").strs(),
 		OutputModes:      o.get("defaultOutputModes").strs(),
-		CanonicalSHA256:  canonicalHash(o),
+		CanonicalSHA256:  canonicalHash(o, len(txt)),
+		BodyUTF8:         txt,
 	}
 	c.readVersion(o)
 	c.readInterfaces(o)
@@ -145,6 +148,7 @@ func (c *Card) readSkills(v *value) {
 		c.SkillsKind = SkillsOther
 	}
 	c.SkillsCount = len(v.items())
+	c.Skills = slices.Grow(c.Skills, c.SkillsCount)
 	for _, m := range v.items() {
 		switch m.kind {
 		case object:

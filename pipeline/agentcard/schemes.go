@@ -1,6 +1,7 @@
 package agentcard
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -95,7 +96,9 @@ func apiKeyPlace(v *value) string {
 
 func (c *Card) readSchemes(schemes *value) {
 	var types, httpSchemes, places, flows ordered
-	for _, m := range schemes.entries() {
+	entries := schemes.entries()
+	c.SecuritySchemes = slices.Grow(c.SecuritySchemes, len(entries))
+	for _, m := range entries {
 		s := readScheme(m.key, &m.value)
 		types.add(s.Type)
 		httpSchemes.add(s.HTTPScheme)

@@ -11,6 +11,7 @@ import (
 // cards, such as a single "signature" key, are none of A2A's.
 func (c *Card) readSignatures(v *value) {
 	c.SignaturesCount = len(v.items())
+	c.Signatures = slices.Grow(c.Signatures, c.SignaturesCount)
 	for i := range v.items() {
 		s := readSignature(&v.members[i].value)
 		c.Signed = c.Signed || s.WellFormed

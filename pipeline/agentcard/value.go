@@ -98,7 +98,9 @@ func (v *value) entries() []member {
 	if v.kind != object {
 		return nil
 	}
-	return slices.SortedFunc(slices.Values(v.members), byKey)
+	sorted := slices.Clone(v.members)
+	slices.SortFunc(sorted, byKey)
+	return sorted
 }
 
 func byKey(a, b member) int { return strings.Compare(a.key, b.key) }
