@@ -1,0 +1,161 @@
+package simweb
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// bombSize is what a bomb decodes to, in bytes.
+const bombSize = 256 << 20
+
+// bombs are made when they are first asked for.
+type bombs struct {
+	gzip, twice, zstd onceBytes
+}
+
+type onceBytes struct {
+	once sync.Once
+	b    []byte
+	err  error
+}
+
+func (o *onceBytes) get(make func() ([]byte, error)) ([]byte, error) {
+	o.once.Do(func() { o.b, o.err = make() })
+	return o.b, o.err
+}
+
+// sameBytes is a reader of n letters.
+func sameBytes(n int64) io.Reader { return io.LimitReader(letters{}, n) }
+
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}
+
+func gzipped(r io.Reader) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.Copy(z, r); err != nil {
+		return nil, err
+	}
+	err := z.Close()
+	return b.Bytes(), err
+}
+
+func zstded(r io.Reader) ([]byte, error) {
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(z, r); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return b.Bytes(), err
+}
+
+// encoded is a 200 whose body is made by encode from plain.
+func encoded(name, coding, plain string, encode func(io.Reader) ([]byte, error), robots, card effect) *behaviour {
+	var made onceBytes
+	b := &behaviour{name: name, bytes: int64(len(plain)), robots: robots, card: card}
+	b.play = func(x *exchange) bool {
+		body, err := made.get(func() ([]byte, error) { return encode(bytes.NewReader([]byte(plain))) })
+		if err != nil {
+			x.web.note(fmt.Errorf("simweb: %s: %w", name, err))
+			return false
+		}
+		header := textType
+		if coding != "" {
+			header += "Content-Encoding: " + coding + "\r\n"
+		}
+		return x.reply(200, header, body)
+	}
+	return b
+}
+
+// bomb is a 200 whose small body decodes to more than any limit.
+func bomb(name, coding string, made func(*bombs) ([]byte, error)) *behaviour {
+	return &behaviour{
+		name: name, bytes: cardLimit, robotsBytes: robotsLimit,
+		robots: effect{"no_rules", "no_line", 200}, card: effect{"too_large", "", 200},
+		play: func(x *exchange) bool {
+			body, err := made(&x.web.bombs)
+			if err != nil {
+				x.web.note(fmt.Errorf("simweb: %s: %w", name, err))
+				return false
+			}
+			return x.reply(200, jsonType+"Content-Encoding: "+coding+"\r\n", body)
+		},
+	}
+}
+
+func gzipBomb(b *bombs) ([]byte, error) {
+	return b.gzip.get(func() ([]byte, error) { return gzipped(sameBytes(bombSize)) })
+}
+
+func encodings() []*behaviour {
+	const disallow = "User-agent: *\nDisallow: /\n"
+	rulesEffect := effect{"rules", "rules", 200}
+	notJSON := effect{"soft_404", "not_json", 200}
+	twice := func(r io.Reader) ([]byte, error) {
+		once, err := gzipped(r)
+		if err != nil {
+			return nil, err
+		}
+		return gzipped(bytes.NewReader(once))
+	}
+	list := []*behaviour{
+		encoded("gzip", "gzip", disallow, gzipped, rulesEffect, notJSON),
+		encoded("zstd", "zstd", disallow, zstded, rulesEffect, notJSON),
+		encoded("gzip_twice", "gzip, gzip", disallow, twice, rulesEffect, notJSON),
+		encoded("gzip_undeclared", "", disallow, gzipped, rulesEffect, notJSON),
+	}
+	for _, b := range list {
+		b.denies = [2]string{star, star}
+	}
+	bad := effect{"protocol_error", "content_encoding", 200}
+	return append(list,
+		bomb("gzip_bomb", "gzip", gzipBomb),
+		bomb("gzip_bomb_twice", "gzip, gzip", func(b *bombs) ([]byte, error) {
+			return b.twice.get(func() ([]byte, error) {
+				once, err := gzipBomb(b)
+				if err != nil {
+					return nil, err
+				}
+				return gzipped(bytes.NewReader(once))
+			})
+		}),
+		bomb("zstd_bomb", "zstd", func(b *bombs) ([]byte, error) {
+			return b.zstd.get(func() ([]byte, error) { return zstded(sameBytes(bombSize)) })
+		}),
+		&behaviour{
+			name: "gzip_broken", status: 200, header: textType + "Content-Encoding: gzip\r\n",
+			body: text("this is not gzip at all"), robots: bad, card: bad, unread: true,
+		},
+		&behaviour{
+			name: "encoding_unknown", status: 200, header: textType + "Content-Encoding: br\r\n",
+			body: text("\x0b\x02\x80sim\x03"), robots: bad, card: bad, unread: true,
+		},
+	)
+}
+
+// ignoreGone drops the errors of a client that has left already.
+func ignoreGone(err error) error {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package simweb
+
+import (
+	"strings"
+	"unicode/utf16"
+)
+
+const (
+	star  = "star_group"
+	named = "named_group"
+)
+
+// BOT stands for the product token of Config.Bot in the files below.
+const botMark = "BOT"
+
+// robotsFiles are files of rules; at a card path they are text that is no JSON.
+func robotsFiles() []*behaviour {
+	return []*behaviour{
+		rules("robots_allow", "User-agent: *\nDisallow: /admin/\nDisallow: /cart\n\nSitemap: https://lamps.example/sitemap.xml\n", "", ""),
+		rules("robots_allow_all", "User-agent: *\nDisallow:\n", "", ""),
+		rules("robots_other_bots", "User-agent: GreedyBot\nUser-agent: OtherBot\nDisallow: /\n\nUser-agent: *\nAllow: /\n", "", ""),
+		rules("robots_named_allow", "User-agent: *\nDisallow: /\n\nUser-agent: BOT\nAllow: /\n", "", ""),
+		rules("robots_well_known_allow", "User-agent: *\nDisallow: /\nAllow: /.well-known/\n", "", ""),
+		rules("robots_disallow", "User-agent: *\nDisallow: /\n", star, star),
+		rules("robots_disallow_crlf", "user-agent:*\r\ndisallow:/\r\n", star, star),
+		rules("robots_well_known", "User-agent: *\nDisallow: /.well-known/\n", star, star),
+		rules("robots_pattern", "User-agent: *\nDisallow: /*.json$\n", star, star),
+		rules("robots_disallow_named", "User-agent: *\nAllow: /\n\nUser-agent: BOT\nDisallow: /\n", named, named),
+		rules("robots_disallow_card", "User-agent: *\nDisallow: /.well-known/agent-card.json\n", star, ""),
+		rules("robots_disallow_legacy", "User-agent: *\nDisallow: /.well-known/agent.json\n", "", star),
+		rules("robots_disallow_card_named", "User-agent: BOT\nDisallow: /.well-known/agent-card\n", named, ""),
+		rules("robots_bom", "\ufeffUser-agent: *\nDisallow: /\n", star, star),
+		rules("robots_html_type", "User-agent: *\nDisallow: /private\n", "", "").with(htmlType),
+		rules("robots_utf16", utf16LE("User-agent: *\nDisallow: /\n"), star, star),
+		noRules("robots_comment", "# nothing is forbidden here\n\n", "empty"),
+		noRules("robots_text", "There are no robots in our shop.\n", "no_line"),
+		noRules("robots_binary", "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", "no_line"),
+		// Rules that stand after the first 512,000 bytes are not read.
+		rules("robots_huge", "User-agent: *\nAllow: /\n"+strings.Repeat("Disallow: /attic/\n", 32_000)+"Disallow: /\n", "", ""),
+		rules("robots_cut", cutRule(), "", ""),
+	}
+}
+
+// cutRule is a file whose 512,000th byte falls into a rule: what is left of it,
+// "Disallow: /", would forbid everything, and must not count.
+func cutRule() string {
+	const head, cut = "User-agent: *\nAllow: /shop\n", "Disallow: /"
+	var b strings.Builder
+	b.WriteString(head)
+	for b.Len() < robotsLimit-len(cut)-200 {
+		b.WriteString("# filler filler filler filler filler filler\n")
+	}
+	b.WriteString("#" + strings.Repeat("-", robotsLimit-len(cut)-b.Len()-2) + "\n")
+	b.WriteString(cut + "attic/\n")
+	return b.String()
+}
+
+func utf16LE(s string) string {
+	out := []byte{0xff, 0xfe}
+	for _, u := range utf16.Encode([]rune(s)) {
+		out = append(out, byte(u), byte(u>>8))
+	}
+	return string(out)
+}
+
+func rules(name, file, card, legacy string) *behaviour {
+	b := &behaviour{
+		name: name, status: 200, header: textType,
+		body:   text(file),
+		robots: effect{"rules", "rules", 200},
+		card:   effect{"soft_404", "not_json", 200},
+		denies: [2]string{card, legacy},
+	}
+	if strings.Contains(file, botMark+"\n") {
+		b.body = func(p *plan, _, _ string) []byte { return []byte(strings.ReplaceAll(file, botMark, p.bot)) }
+	}
+	if len(file) > cardLimit {
+		b.card = effect{"too_large", "", 200}
+	}
+	return b
+}
+
+func (b *behaviour) with(header string) *behaviour {
+	b.header = header
+	return b
+}
+
+func noRules(name, file, reason string) *behaviour {
+	b := rules(name, file, "", "")
+	b.robots = effect{"no_rules", reason, 200}
+	return b
+}
