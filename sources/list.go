@@ -195,10 +195,9 @@ func (l *List) yieldSites(f *listFile, yield func(Site, error) bool) (stopped bo
 
 // site makes a Site of an entry.
 func site(rank int64, name string) Site {
-	domain, err := Normalise(name)
-	var bad *NameError
-	if errors.As(err, &bad) {
-		return Site{Rank: rank, Domain: strings.TrimSpace(name), Invalid: bad.Reason}
+	domain, reason := normalise(name)
+	if reason != "" {
+		domain = strings.TrimSpace(name)
 	}
-	return Site{Rank: rank, Domain: domain}
+	return Site{Rank: rank, Domain: domain, Invalid: reason}
 }

@@ -47,14 +47,20 @@ func (e *NameError) Error() string {
 // Names below .example and .test are usable: the simulated web lives there.
 // Public suffixes are too: some of them have web sites of their own.
 func Normalise(name string) (string, error) {
-	domain, reason := canonical(name)
-	if reason == "" {
-		reason = offLimits(domain)
-	}
+	domain, reason := normalise(name)
 	if reason != "" {
 		return "", &NameError{Name: name, Reason: reason}
 	}
 	return domain, nil
+}
+
+// normalise is Normalise with the reason as a plain word.
+func normalise(name string) (domain, reason string) {
+	domain, reason = canonical(name)
+	if reason == "" {
+		reason = offLimits(domain)
+	}
+	return domain, reason
 }
 
 // canonical is Normalise's spelling half: it says nothing of which names are
