@@ -44,7 +44,7 @@ func (r *rule) matches(asked target) bool {
 }
 
 // matches is grobotstxt.Matches, asked only when wildcards need it: it costs the product of both lengths and a slice of
-// the path's length, a prefix costs neither.
+// the path's length, so that many hostile rules for a long path would cost a second.
 func matches(path, pattern string) bool {
 	star := strings.IndexByte(pattern, '*')
 	if star < 0 {
@@ -56,10 +56,27 @@ func matches(path, pattern string) bool {
 	if !strings.HasPrefix(path, pattern[:star]) {
 		return false
 	}
-	if star == len(pattern)-1 {
-		return true
+	path, pattern = path[star:], pattern[star:]
+	return mayMatch(path, pattern) && grobotstxt.Matches(path, pattern)
+}
+
+// mayMatch says whether what stands between the stars of a pattern is in the path in that order, and at its end where
+// the pattern is anchored. Without that nothing can match.
+func mayMatch(path, pattern string) bool {
+	pattern, anchored := strings.CutSuffix(pattern, "$")
+	if anchored && !strings.HasSuffix(path, pattern[strings.LastIndexByte(pattern, '*')+1:]) {
+		return false
 	}
-	return grobotstxt.Matches(path[star:], pattern[star:])
+	for more := true; more; {
+		var literal string
+		literal, pattern, more = strings.Cut(pattern, "*")
+		at := strings.Index(path, literal)
+		if at < 0 {
+			return false
+		}
+		path = path[at+len(literal):]
+	}
+	return true
 }
 
 // target is a path asked about.

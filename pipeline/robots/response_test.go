@@ -154,7 +154,9 @@ func TestCut(t *testing.T) {
 		{"a rule cut by the limit", fill("User-agent: *\n", robots.MaxBody-11) + "Disallow: /elsewhere\n", false, true, "rules"},
 		{"a rule beyond the limit", fill("User-agent: *\n", robots.MaxBody) + "Disallow: /\n", false, true, "rules"},
 		{"zipped, a rule beyond the limit", string(zipped(t, []byte(fill("User-agent: *\n", robots.MaxBody)+"Disallow: /\n"))), false, true, "rules"},
-		{"zipped and cut", string(zipped(t, []byte(star("Disallow: /")))[:28]), true, true, "empty"},
+		{"zipped and cut within a rule", string(zipped(t, []byte(star("Disallow: /")))[:zipHead+25]), true, true, "rules"},
+		{"zipped and cut after it", string(zipped(t, []byte(star("Disallow: /")))[:zipHead+26]), true, false, "rules"},
+		{"zipped and cut in the header", string(zipped(t, []byte(star("Disallow: /")))[:4]), true, true, "empty"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -203,10 +205,17 @@ func utf32Bytes(s string, order binary.AppendByteOrder) []byte {
 	return b
 }
 
+// zipHead is how many bytes zipped puts in front of a body: the header and that of a stored block.
+const zipHead = 10 + 5
+
+// zipped stores a body as gzip, byte by byte as it is.
 func zipped(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	w, err := gzip.NewWriterLevel(&b, gzip.NoCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.Write(body); err != nil {
 		t.Fatal(err)
 	}
