@@ -2,9 +2,7 @@ package sink
 
 import (
 	"database/sql"
-	"fmt"
 	"iter"
-	"path/filepath"
 	"testing"
 
 	_ "github.com/duckdb/duckdb-go/v2"
@@ -108,6 +106,3 @@ func ptr[T any](v T) *T { return &v }
 func pathOf[T Row](dir string, meta Meta) string {
 	return TablePath(dir, TableName[T](), meta.Kind, meta.Crawl)
 }
-
-var _ = fmt.Sprint
-var _ = filepath.Join

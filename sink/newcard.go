@@ -3,6 +3,7 @@ package sink
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"agentcensus/pipeline/agentcard"
@@ -32,7 +33,8 @@ func NewCard(p Published, c agentcard.Card) Card {
 	row := Card{
 		Rank: p.Rank, Site: p.Site, Path: p.Path, CardURL: p.CardURL,
 		FetchedAt: p.FetchedAt.UnixMicro(), HTTPStatus: int32(p.HTTPStatus),
-		ContentType: p.ContentType, CacheControl: p.CacheControl, ETag: p.ETag, LastModified: p.LastModified,
+		ContentType: legible(p.ContentType), CacheControl: legible(p.CacheControl),
+		ETag: legible(p.ETag), LastModified: legible(p.LastModified),
 		BodyBytes: int64(len(p.Body)), BodySHA256: hex.EncodeToString(digest[:]), CanonSHA256: c.CanonicalSHA256,
 
 		Rule: p.Rule, Name: stated(c.Name), Description: stated(c.Description), AgentVersion: stated(c.Version),
@@ -107,6 +109,16 @@ func stated(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// legible makes a header value UTF-8. It may hold any byte (RFC 9110 section
+// 5.5), and one that is no UTF-8 would make DuckDB refuse the whole file.
+func legible(header *string) *string {
+	if header == nil {
+		return nil
+	}
+	text := strings.ToValidUTF8(*header, "\uFFFD")
+	return &text
 }
 
 func each[A, B any](list []A, convert func(A) B) []B {
