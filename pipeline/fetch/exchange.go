@@ -6,10 +6,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
 	"net/textproto"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -80,8 +82,7 @@ type reply struct {
 }
 
 // roundTrip writes req on cn and reads its answer, the coded body into buf.
-// The reply is not nil as soon as a whole final header came, also with an
-// error.
+// The reply is not nil as soon as a final status came, also with an error.
 func (c *Client) roundTrip(cn *conn, req *http.Request, maxBody int64, buf *[]byte) (*reply, *Error) {
 	bw := c.buffers.writer(cn.tls)
 	err := req.Write(bw)
@@ -98,15 +99,17 @@ func (c *Client) roundTrip(cn *conn, req *http.Request, maxBody int64, buf *[]by
 	defer c.buffers.putReader(br)
 	for range maxInterim + 1 {
 		resp, strict, err := readHeader(br, src, req)
+		var bad *statusError
+		var own *Error
 		switch {
+		case errors.As(err, &bad):
+			return &reply{status: bad.code}, fail(ProtocolError, "status", bad)
+		case errors.As(err, &own):
+			return nil, own
 		case err != nil:
-			var own *Error
-			if errors.As(err, &own) {
-				return nil, own
-			}
 			return nil, cn.ioError(err, "headers")
 		case resp.StatusCode == http.StatusSwitchingProtocols:
-			return nil, fail(ProtocolError, "upgrade", nil)
+			return &reply{status: resp.StatusCode}, fail(ProtocolError, "upgrade", nil)
 		case resp.StatusCode >= 200:
 			return cn.readBody(br, src, resp, strict, maxBody, buf)
 		}
@@ -201,10 +204,19 @@ func checkStatusLine(head []byte) error {
 		}
 	}
 	if code[0] < '1' || code[0] > '5' {
-		return fail(ProtocolError, "status", errors.New("status code "+code))
+		n, err := strconv.Atoi(code)
+		if err != nil {
+			return fail(ProtocolError, "malformed", err)
+		}
+		return &statusError{n}
 	}
 	return nil
 }
+
+// statusError is a status code of three digits that no answer can have.
+type statusError struct{ code int }
+
+func (e *statusError) Error() string { return fmt.Sprintf("status code %03d", e.code) }
 
 // framing is what a header says of its body's end; http.ReadResponse drops
 // the half it does not use.

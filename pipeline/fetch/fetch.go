@@ -164,13 +164,13 @@ type Request struct {
 // the last request as far as it went.
 type Answer struct {
 	URL    *url.URL    // of the last hop
-	Status int         // 200 to 599; 0 when no whole response header came
-	Header http.Header // of the last response
+	Status int         // as sent: 200 to 599 without error; 0 when no usable status came
+	Header http.Header // of the last response, nil when its header was not read whole
 	Body   []byte      // decoded, at most MaxBody bytes
 	Cut    bool        // the body is longer than Body
 
 	Requests  int           // sent: at least one byte was written; redirects included
-	BodyBytes int64         // decoded bytes received, redirects included
+	BodyBytes int64         // decoded bytes received, redirects and bodies that broke off included
 	Elapsed   time.Duration // dial to last body byte, summed over the requests; no waiting, no DNS
 	At        time.Time     // when the last request was begun
 	Latency   time.Duration // of the last request, dial to last body byte

@@ -40,6 +40,7 @@ type answer struct {
 	at      time.Time
 	latency time.Duration
 	sent    bool
+	bytes   int64 // decoded bytes that were received
 	err     *Error
 }
 
@@ -189,7 +190,7 @@ func (v *Visit) step(ctx context.Context, r *Request, u *url.URL, hop int, a *An
 	v.known[key] = k
 	a.Hops = append(a.Hops, Hop{URL: u, Status: k.status})
 	a.Elapsed += k.latency
-	a.BodyBytes += int64(len(k.body))
+	a.BodyBytes += k.bytes
 	if k.sent {
 		a.Requests++
 	}
@@ -215,6 +216,7 @@ func (v *Visit) ask(ctx context.Context, r *Request, u *url.URL) (*answer, *Erro
 	k := &answer{url: u, at: c.now()}
 	c.observe(Event{Kind: SlotWait, Duration: k.at.Sub(begun)})
 	buf := c.buffers.get()
+	*buf = (*buf)[:0]
 	defer c.buffers.put(buf)
 	rep, reused := v.exchange(ctx, r, k, h.addrs, buf)
 	k.latency = c.now().Sub(k.at)
@@ -232,6 +234,9 @@ func (v *Visit) ask(ctx context.Context, r *Request, u *url.URL) (*answer, *Erro
 		case err != nil:
 			k.err = fail(ProtocolError, "content_encoding", err)
 		}
+		k.bytes = int64(len(k.body))
+	} else if rep != nil && len(rep.codings) == 0 {
+		k.bytes = min(int64(len(*buf)), r.MaxBody) // of a body that broke off
 	}
 	e := Event{Kind: Sent, Duration: k.latency, Status: k.status, Reused: reused}
 	if k.err != nil {

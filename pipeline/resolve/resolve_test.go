@@ -253,7 +253,7 @@ func silent(dns.ResponseWriter, *dns.Msg) {}
 func TestASilentServerIsFollowedByTheNext(t *testing.T) {
 	quiet := serve(t, silent)
 	good := serve(t, zone(nil, "site.example. 60 IN A 192.0.2.7"))
-	r := open(t, resolve.Config{Servers: []string{quiet.addr, good.addr}, Timeout: 600 * time.Millisecond})
+	r := open(t, resolve.Config{Servers: []string{quiet.addr, good.addr}, Timeout: 2 * time.Second})
 	for range 3 {
 		if _, err := r.LookupHost(t.Context(), "site.example"); err != nil {
 			t.Fatal(err)
@@ -292,7 +292,7 @@ func TestALostPacketIsAskedAgain(t *testing.T) {
 			good(w, q)
 		}
 	})
-	r := open(t, resolve.Config{Servers: []string{s.addr}, Timeout: 600 * time.Millisecond})
+	r := open(t, resolve.Config{Servers: []string{s.addr}, Timeout: 2 * time.Second})
 	if _, err := r.LookupHost(t.Context(), "site.example"); err != nil {
 		t.Error(err)
 	}
