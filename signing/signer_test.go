@@ -228,7 +228,7 @@ func drawRequest(t *rapid.T) Request {
 		Scheme: rapid.SampledFrom([]string{"", "https", "http"}).Draw(t, "scheme"),
 		Authority: rapid.StringMatching(`[a-zA-Z0-9-]{1,20}\.example`).Draw(t, "host") +
 			rapid.SampledFrom([]string{"", ":443", ":80", ":8443"}).Draw(t, "port"),
-		Path: rapid.StringMatching(`/[!$-;=@-Z_a-z~]{0,30}`).Draw(t, "path") +
+		Path: rapid.StringMatching(`/([!$&-;=@-Z_a-z~]|%[0-9a-fA-F]{2}){0,30}`).Draw(t, "path") +
 			rapid.SampledFrom([]string{"", "?", "?a=b&c=%20"}).Draw(t, "query"),
 		Header: http.Header{"User-Agent": {rapid.StringMatching(`[!-~]([ -~]{0,40}[!-~])?`).Draw(t, "user agent")}},
 	}
