@@ -67,7 +67,7 @@ func newBatch() *batch {
 	return &batch{chunks: map[uint32]bool{}, counters: map[string]bool{}, done: make(chan struct{})}
 }
 
-func (b *batch) empty() bool { return len(b.chunks) == 0 }
+func (b *batch) empty() bool { return b.due.IsZero() }
 
 // wait waits for the commit of b.
 func (b *batch) wait(ctx context.Context, doing string) error {

@@ -188,6 +188,9 @@ func (s *Store) admit(ranks []int64) error {
 // before that is on the disk: see Flush. It waits only while more is pending
 // than the disk takes up. A rank may end without having begun, but not twice.
 func (s *Store) End(ctx context.Context, r Record) error {
+	if err := valid(r.Counters); err != nil {
+		return fmt.Errorf("state: rank %d: %w", r.Rank, err)
+	}
 	rows, size, err := s.compress(r)
 	if err != nil {
 		return err
@@ -236,13 +239,35 @@ func (s *Store) add(c Counter) {
 	s.pending.counters[c.Key] = true
 }
 
-// compress checks a record and makes its rows ready for the file.
-func (s *Store) compress(r Record) (rows []pendingRow, size int, err error) {
-	for _, c := range r.Counters {
+// Count adds counters that belong to no rank. It returns before that is on the
+// disk: see Flush.
+func (s *Store) Count(counters ...Counter) error {
+	if err := valid(counters); err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	for _, c := range counters {
+		s.add(c)
+	}
+	s.due(s.options.EndDelay)
+	return nil
+}
+
+func valid(counters []Counter) error {
+	for _, c := range counters {
 		if c.Key == "" || len(c.Key) > MaxKey || len(c.Add) == 0 || len(c.Add) > MaxPlaces {
-			return nil, 0, fmt.Errorf("state: rank %d: a counter of %d numbers under %q", r.Rank, len(c.Add), c.Key)
+			return fmt.Errorf("a counter of %d numbers under %q", len(c.Add), c.Key)
 		}
 	}
+	return nil
+}
+
+// compress checks a record's rows and makes them ready for the file.
+func (s *Store) compress(r Record) (rows []pendingRow, size int, err error) {
 	for _, row := range r.Rows {
 		if row.Table == "" || len(row.Table) > MaxKey || len(row.Data) > MaxRow {
 			return nil, 0, fmt.Errorf("state: rank %d: a row of %d bytes in table %q", r.Rank, len(row.Data), row.Table)

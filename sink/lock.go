@@ -1,0 +1,107 @@
+package sink
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Lock is the right to change an output directory. One process has it at a
+// time, whatever it does. It ends with the process, however that ends: the
+// lock is the kernel's (flock), the file only says who holds it.
+type Lock struct {
+	file *os.File
+}
+
+// holder is what the lock file says of the process that holds the lock.
+type holder struct {
+	Kind  string    `json:"kind"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+}
+
+// LockedError says that another process has the lock.
+type LockedError struct {
+	Out   string
+	Kind  string    // what it does: a kind of crawl, or another command; empty if not known
+	PID   int       // 0 if not known
+	Since time.Time // zero if not known
+}
+
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("%s is in use by another process", e.Out)
+	}
+	return fmt.Sprintf("%s is in use: %s, process %d, since %s", e.Out, e.Kind, e.PID, e.Since.UTC().Format(time.RFC3339))
+}
+
+// AcquireLock takes the lock of the output directory out, which it makes if
+// need be, and waits for nobody: a lock that is held is a *LockedError. doing
+// says to others what for: a kind of crawl, or the name of a command.
+func AcquireLock(out, doing string, now time.Time) (*Lock, error) {
+	if err := makeStateDir(out); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(lockPath(out), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("locking the output directory: %w", err)
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errors.Join(whoHolds(file, out), file.Close())
+	}
+	if err == nil {
+		err = say(file, holder{Kind: doing, PID: os.Getpid(), Since: now.UTC().Truncate(time.Second)})
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("locking the output directory %s: %w", out, err), file.Close())
+	}
+	return &Lock{file: file}, nil
+}
+
+// Release gives the lock up. The file stays: removing it could take the lock
+// of the next holder away from under it.
+func (l *Lock) Release() error {
+	if err := errors.Join(l.file.Truncate(0), l.file.Close()); err != nil {
+		return fmt.Errorf("unlocking the output directory: %w", err)
+	}
+	return nil
+}
+
+// say writes who holds the lock. The old text goes first, so that nobody reads
+// half of each.
+func say(file *os.File, h holder) error {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	_, err = file.WriteAt(append(text, '\n'), 0)
+	return err
+}
+
+// whoHolds reads who holds the lock. In the instant in which the holder has it
+// and has not said so, the file is empty or tells of an earlier process.
+func whoHolds(file *os.File, out string) error {
+	text, err := io.ReadAll(io.LimitReader(file, 4096))
+	if err != nil {
+		return fmt.Errorf("reading who holds the lock of %s: %w", out, err)
+	}
+	locked := &LockedError{Out: out}
+	var h holder
+	if json.Unmarshal(text, &h) == nil && alive(h.PID) {
+		locked.Kind, locked.PID, locked.Since = h.Kind, h.PID, h.Since
+	}
+	return locked
+}
+
+// alive says whether there is such a process; signal 0 only asks.
+func alive(pid int) bool {
+	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}

@@ -1,0 +1,150 @@
+package sink
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"agentcensus/sink/state"
+)
+
+// What lies under OUT/.state: the lock for good, and for each kind with an
+// unfinished crawl its state and its copy of a list that came by a pipe. The
+// status file tells of the crawl that runs or was stopped last.
+const (
+	stateDir   = ".state"
+	lockFile   = "lock"
+	statusFile = "status.json"
+)
+
+func lockPath(out string) string             { return filepath.Join(out, stateDir, lockFile) }
+func statePath(out string, kind Kind) string { return filepath.Join(out, stateDir, string(kind)+".db") }
+
+// ListCopyPath is where the list of a crawl is kept when it can be read only
+// once. The caller writes it, before [OpenCrawl]; it is removed with the state.
+func ListCopyPath(out string, kind Kind) string {
+	return filepath.Join(out, stateDir, string(kind)+".list")
+}
+
+// makeStateDir makes OUT and OUT/.state.
+func makeStateDir(out string) error {
+	if info, err := os.Stat(out); err == nil && !info.IsDir() {
+		return fmt.Errorf("the output directory %s is a file", out)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("making the output directory: %w", err)
+	}
+	// The state holds rows that may yet be forgotten: for its owner alone.
+	if err := os.MkdirAll(filepath.Join(out, stateDir), 0o700); err != nil {
+		return fmt.Errorf("making the output directory: %w", err)
+	}
+	return nil
+}
+
+// ListInfo says which list a crawl walks.
+type ListInfo struct {
+	Source  string `json:"source"`
+	ListID  string `json:"list_id"`
+	SHA256  string `json:"sha256"` // lower-case hex; empty when it has none
+	Entries int64  `json:"entries"`
+}
+
+// Header is what the state of an unfinished crawl says of it.
+type Header struct {
+	Kind      Kind              `json:"kind"`
+	Started   time.Time         `json:"started"`
+	Simulated bool              `json:"simulated"`
+	List      ListInfo          `json:"list"`
+	Settings  map[string]string `json:"settings"` // the settings that matter
+}
+
+// Date is the crawl's name: the UTC date of its start, YYYY-MM-DD.
+func (h Header) Date() string { return h.Started.UTC().Format(time.DateOnly) }
+
+// Unfinished returns the header of the unfinished crawl of kind under out, nil
+// when there is none. It takes the lock for as long as it reads: a running
+// crawl is a *LockedError.
+func Unfinished(out string, kind Kind, now time.Time) (_ *Header, err error) {
+	if _, err := os.Stat(statePath(out, kind)); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	lock, err := AcquireLock(out, string(kind), now)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	return peek(out, kind)
+}
+
+// peek is Unfinished for the holder of the lock.
+func peek(out string, kind Kind) (*Header, error) {
+	raw, err := state.Peek(statePath(out, kind))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, cannotGoOn(kind, err)
+	}
+	return parseHeader(kind, raw)
+}
+
+func parseHeader(kind Kind, raw state.Header) (*Header, error) {
+	h := new(Header)
+	if err := json.Unmarshal(raw.Settings, h); err != nil {
+		return nil, cannotGoOn(kind, fmt.Errorf("its header cannot be read: %w", err))
+	}
+	if h.Kind != kind {
+		return nil, cannotGoOn(kind, fmt.Errorf("its state is of a crawl of the kind %s", h.Kind))
+	}
+	return h, nil
+}
+
+func cannotGoOn(kind Kind, err error) error {
+	return fmt.Errorf("the unfinished %s crawl cannot go on, only be abandoned: %w", kind, err)
+}
+
+// discard removes the state of a kind and what belongs to it.
+func discard(out string, kind Kind) error {
+	err := errors.Join(
+		state.Remove(statePath(out, kind)),
+		removeFile(ListCopyPath(out, kind)),
+		removeFile(filepath.Join(out, stateDir, statusFile)),
+		removeFile(filepath.Join(out, stateDir, statusFile+".new")),
+	)
+	if err != nil {
+		return fmt.Errorf("removing the state of the %s crawl: %w", kind, err)
+	}
+	return nil
+}
+
+// discardUnpublished removes the tables of crawls of a kind that never got
+// their row in crawls.
+func discardUnpublished(out string, kind Kind) error {
+	for _, l := range layouts {
+		files, err := Files(out, l.name)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			crawls := TablePath(out, TableName[CrawlRow](), file.Kind, file.Crawl)
+			if _, err := os.Stat(crawls); file.Kind != string(kind) || !errors.Is(err, os.ErrNotExist) {
+				continue
+			}
+			if err := removeFile(file.Path); err != nil {
+				return fmt.Errorf("removing what an abandoned crawl wrote: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// removeFile removes a file that may be gone already.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
