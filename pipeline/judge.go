@@ -19,8 +19,7 @@ const versionNotSupported = -32009
 type judged struct {
 	outcome Outcome
 	reason  string
-	card    agentcard.Card // this and rule are set when outcome is OutcomeCard
-	rule    string
+	card    agentcard.Card // set when outcome is OutcomeCard, by the rule in reason
 }
 
 // judge reads an answer to a card path. A card counts whatever stands in
@@ -35,7 +34,7 @@ func judge(a fetch.Answer) judged {
 	if full && !a.Cut {
 		var card agentcard.Card
 		if verdict, card = agentcard.Read(a.Body); verdict.Kind == agentcard.Is {
-			return judged{outcome: OutcomeCard, rule: verdict.Reason, card: card}
+			return judged{outcome: OutcomeCard, reason: verdict.Reason, card: card}
 		}
 	}
 	if vendor, ok := challenge.Recognise(a.Status, a.Header, a.Body); ok {
@@ -58,9 +57,9 @@ func judgeBody(v agentcard.Verdict) judged {
 	switch {
 	case v.Kind == agentcard.Near:
 		return judged{outcome: OutcomeNearCard, reason: v.Reason}
-	case v.Reason == "empty" || v.Reason == "html" || v.Reason == "not_json":
+	case v.Reason == agentcard.ReasonEmpty || v.Reason == agentcard.ReasonHTML || v.Reason == agentcard.ReasonNotJSON:
 		return judged{outcome: OutcomeSoft404, reason: v.Reason}
-	case v.Reason == "invalid_json":
+	case v.Reason == agentcard.ReasonInvalidJSON:
 		return judged{outcome: OutcomeInvalidJSON, reason: v.Detail}
 	}
 	return judged{outcome: OutcomeNotACard, reason: v.Reason}

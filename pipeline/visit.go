@@ -11,8 +11,8 @@ import (
 
 // Limits of a body in bytes, after content decoding (P8).
 const (
-	maxRobotsBody = 512_000
-	maxCardBody   = 262_144
+	MaxRobotsBody = robots.MaxBody
+	MaxCardBody   = 262_144
 )
 
 // a2aVersion is sent with every card request: some servers answer a request
@@ -60,7 +60,8 @@ func (v *visit) decide(o Outcome, reason string) {
 }
 
 // settleByFetches decides the site by the highest of its card fetches, the
-// first path winning ties.
+// first path winning ties. A path that robots.txt disallowed speaks only when
+// both were.
 func (v *visit) settleByFetches() {
 	var best *FetchResult
 	for i := range v.result.Fetches {
@@ -68,7 +69,10 @@ func (v *visit) settleByFetches() {
 		if f.Path == RobotsPath {
 			continue
 		}
-		if best == nil || outranks(f.Outcome, best.Outcome) {
+		switch {
+		case best == nil, best.Outcome == OutcomeRobotsDisallowed:
+			best = f
+		case f.Outcome != OutcomeRobotsDisallowed && outranks(f.Outcome, best.Outcome):
 			best = f
 		}
 	}
@@ -108,7 +112,7 @@ func (l *line) robotsOf(ctx context.Context, v *visit, host string) (*robots.Pol
 	a := v.exchange.Fetch(ctx, fetch.Request{
 		URL:     u,
 		Accept:  acceptRobots,
-		MaxBody: maxRobotsBody,
+		MaxBody: MaxRobotsBody,
 		Permit: func(ctx context.Context, u *url.URL, hop int) error {
 			if l.optedOut(u.Hostname()) {
 				return errOptedOut
@@ -202,7 +206,7 @@ func (l *line) askCard(ctx context.Context, v *visit, path string) error {
 		URL:        originURL(host, path),
 		Accept:     acceptCard,
 		A2AVersion: a2aVersion,
-		MaxBody:    maxCardBody,
+		MaxBody:    MaxCardBody,
 		Permit: func(ctx context.Context, u *url.URL, _ int) error {
 			var err error
 			err, fault = l.permitted(ctx, v, u)
@@ -226,7 +230,7 @@ func (l *line) askCard(ctx context.Context, v *visit, path string) error {
 		j.card.Relate(a.URL.Hostname())
 		v.result.Card = &Publication{
 			Path: path, URL: a.URL.String(), FetchedAt: a.At, Status: a.Status,
-			Header: a.Header, Latency: a.Latency, Body: a.Body, Card: j.card, Rule: j.rule,
+			Header: a.Header, Latency: a.Latency, Body: a.Body, Card: j.card, Rule: j.reason,
 		}
 	}
 	return nil
