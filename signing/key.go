@@ -36,6 +36,10 @@ func (k PublicKey) Expired(now time.Time) bool {
 	return !k.Expires.IsZero() && !now.Before(k.Expires)
 }
 
+// Published reports whether it is the test key of RFC 9421: a signature by it
+// proves nothing, because its private half is printed there.
+func (k PublicKey) Published() bool { return k.ID == testKeyID }
+
 // Key is a key that can sign. Its private half cannot be read or printed, only
 // written to a file by [WriteKey].
 type Key struct {

@@ -186,7 +186,7 @@ func TestKeySetsThatAreRefused(t *testing.T) {
 		"the published test key":   {[]Key{testKey(t, 1), publishedKey(t)}, FaultTestKey},
 		"a key twice":              {[]Key{testKey(t, 1), testKey(t, 1)}, FaultDuplicate},
 		"an expiry at its begin":   {[]Key{backwards}, FaultWindow},
-		"a key that is but public": {[]Key{{PublicKey: testKey(t, 1).PublicKey}}, FaultWindow},
+		"a key that is but public": {[]Key{{PublicKey: testKey(t, 1).PublicKey}}, FaultNoPrivate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewKeySet(tc.keys...)
@@ -221,5 +221,14 @@ func wantFault(t *testing.T, err error, want KeyFault) {
 	fault, ok := errors.AsType[*KeyError](err)
 	if !ok || fault.Fault != want {
 		t.Fatalf("error %v, want fault %q", err, want)
+	}
+}
+
+func TestThePublishedKeyIsRecognised(t *testing.T) {
+	if !publishedKey(t).Published() {
+		t.Error("the key of RFC 9421 B.1.4 is not recognised")
+	}
+	if testKey(t, 1).Published() {
+		t.Error("a key of one's own is taken for the published one")
 	}
 }
