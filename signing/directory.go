@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -170,7 +171,7 @@ func (r DirectoryResponse) bound(keys []PublicKey, now time.Time) (map[string]bo
 				return nil, refuse(Coverage, want+" is not covered")
 			}
 		}
-		if err := s.checkTimes(now, 1<<63-1); err != nil {
+		if err := s.checkTimes(now, math.MaxInt64); err != nil {
 			return nil, err
 		}
 		i := slices.IndexFunc(keys, func(k PublicKey) bool { return k.ID == s.keyID })

@@ -19,17 +19,18 @@ type KeyFault string
 
 // The faults of key files and key sets.
 const (
-	FaultExists     KeyFault = "exists"        // the file is already there
-	FaultMode       KeyFault = "mode"          // others can read or write the file
-	FaultFormat     KeyFault = "format"        // not one PKCS#8 PEM block
-	FaultEncrypted  KeyFault = "encrypted"     // the PEM block asks for a password
-	FaultNotEd25519 KeyFault = "not_ed25519"   // another kind of key
-	FaultTestKey    KeyFault = "test_key"      // RFC 9421 B.1.4
-	FaultWindow     KeyFault = "window"        // not before its expiry, or no private half
-	FaultDuplicate  KeyFault = "duplicate"     // listed twice
-	FaultNone       KeyFault = "none"          // no key at all
-	FaultExpired    KeyFault = "expired"       // every key has expired
-	FaultNotBegun   KeyFault = "not_yet_valid" // no key has begun
+	FaultExists     KeyFault = "exists"         // the file is already there
+	FaultMode       KeyFault = "mode"           // others can read or write the file
+	FaultFormat     KeyFault = "format"         // not one PKCS#8 PEM block
+	FaultEncrypted  KeyFault = "encrypted"      // the PEM block asks for a password
+	FaultNotEd25519 KeyFault = "not_ed25519"    // another kind of key
+	FaultTestKey    KeyFault = "test_key"       // RFC 9421 B.1.4
+	FaultWindow     KeyFault = "window"         // it expires before it begins
+	FaultNoPrivate  KeyFault = "no_private_key" // only its public half is there
+	FaultDuplicate  KeyFault = "duplicate"      // listed twice
+	FaultNone       KeyFault = "none"           // no key at all
+	FaultExpired    KeyFault = "expired"        // every key has expired
+	FaultNotBegun   KeyFault = "not_yet_valid"  // no key has begun
 )
 
 // KeyError is a key that is not used, and what to do about it.
@@ -67,7 +68,7 @@ const (
 // with [FaultExists]; a file that could not be written whole is removed.
 func WriteKey(path string, k Key) (err error) {
 	if k.private == nil {
-		return &KeyError{Fault: FaultWindow, Path: path, What: "there is no private key to write"}
+		return &KeyError{Fault: FaultNoPrivate, Path: path, What: "there is no private key to write"}
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(k.private.key)
 	if err != nil {

@@ -23,7 +23,7 @@ func NewKeySet(keys ...Key) (KeySet, error) {
 	for _, k := range keys {
 		switch {
 		case k.private == nil:
-			return KeySet{}, &KeyError{Fault: FaultWindow, What: "a key without its private half cannot sign"}
+			return KeySet{}, &KeyError{Fault: FaultNoPrivate, What: "a key without its private half cannot sign"}
 		case k.ID == testKeyID:
 			return KeySet{}, testKeyError()
 		case seen[k.ID]:

@@ -16,8 +16,9 @@ import (
 const (
 	// DefaultMaxLifetime is the longest validity the drafts recommend.
 	DefaultMaxLifetime = 24 * time.Hour
-	// maxSignatures bounds the work one request can ask for.
+	// maxSignatures and maxComponents bound the work one request can ask for.
 	maxSignatures = 4
+	maxComponents = 64
 )
 
 // VerifierConfig says whose signatures are accepted.
@@ -212,6 +213,9 @@ func readSignature(name string, inputs, signatures *httpsfv.Dictionary, raw []st
 	list, ok := m.(httpsfv.InnerList)
 	if !ok {
 		return s, refuse(Malformed, headerInput+" "+name+" is not a list of components")
+	}
+	if len(list.Items) > maxComponents {
+		return s, refuse(Malformed, fmt.Sprintf("%d components, at most %d are read", len(list.Items), maxComponents))
 	}
 	s.covered = list
 	m, ok = signatures.Get(name)

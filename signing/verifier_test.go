@@ -91,6 +91,9 @@ func TestRefusals(t *testing.T) {
 		{name: "created is a string", input: covered + `;created="1767225600";expires=1767225900` + id + tag, want: Malformed},
 		{name: "keyid is a token", input: covered + times + `;keyid=a` + tag, want: Malformed},
 		{name: "nonce is an integer", input: covered + times + `;nonce=1` + id + tag, want: Malformed},
+		{name: "more components than anyone needs", spoil: func(h http.Header) {
+			h.Set("Signature-Input", "sig1=("+strings.Repeat(`"@authority" `, maxComponents+1)+")"+times+id+tag)
+		}, want: Malformed},
 		{name: "an HMAC", input: covered + times + id + `;alg="hmac-sha256"` + tag, want: WrongAlgorithm},
 		{name: "an empty alg", input: covered + times + id + `;alg=""` + tag, want: WrongAlgorithm},
 		// The fault of GHSA-x9cc-346q-g27m: a signature over nothing.
