@@ -134,6 +134,7 @@ func TestBooleans(t *testing.T) {
 		{`"supportsExtendedAgentCard":"TRUE"`, new(true)},
 		{`"supportsAuthenticatedExtendedCard":false`, new(false)},
 		{`"supportsAuthenticatedExtendedCard":1`, nil},
+		{`"supportsAuthenticatedExtendedCard":""`, nil},
 		{`"supportsAuthenticatedExtendedCard":null`, nil},
 	} {
 		_, c := Read([]byte(`{"name":"a","url":"u","skills":[],"defaultInputModes":[],` + test.flags + `}`))

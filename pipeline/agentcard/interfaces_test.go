@@ -96,6 +96,8 @@ func TestHosts(t *testing.T) {
 		{"http://192.168.0.1", "192.168.0.1", HostPrivate},
 		{"http://169.254.169.254", "169.254.169.254", HostPrivate},
 		{"http://100.64.0.1", "100.64.0.1", HostPrivate},
+		{"http://[::ffff:100.64.0.1]", "[::ffff:100.64.0.1]", HostPrivate},
+		{"http://[fe80::1%25eth0]", "[fe80::1%eth0]", HostPrivate},
 		{"http://[fd00::1]", "[fd00::1]", HostPrivate},
 		{"http://agent_one:8080/", "agent_one:8080", HostPrivate},
 		{"http://agent.prod.svc.cluster.local", "agent.prod.svc.cluster.local", HostPrivate},

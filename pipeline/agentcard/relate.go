@@ -72,7 +72,7 @@ var sharedAddressSpace = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}
 func hostKind(name string) HostKind {
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	if addr, err := netip.ParseAddr(name); err == nil {
-		addr = addr.Unmap().WithZone("")
+		addr = addr.Unmap()
 		switch {
 		case addr.IsLoopback(), addr.IsUnspecified():
 			return HostLoopback

@@ -23,7 +23,7 @@ func (v *value) get(name string) *value {
 		if m.key == name {
 			return &m.value
 		}
-		if v.snake && snake == nil && isSnakeOf(name, m.key) {
+		if v.snake && isSnakeOf(name, m.key) {
 			snake = &m.value
 		}
 	}
