@@ -24,6 +24,7 @@ type behaviour struct {
 
 	robots, card effect
 	denies       [2]string // why a robots.txt disallows the card path and the legacy one: "", "star_group" or "named_group"
+	deniesHome   bool      // it disallows "/" too, though not both card paths
 	template     *template // of the card in the body
 	hops         hops
 	unread       bool // nothing of the plain answer's body can be decoded
@@ -57,6 +58,7 @@ func (b *behaviour) effectAt(path string) effect {
 // bodyBytes is the length of the decoded body a crawl reads.
 func (b *behaviour) bodyBytes(p *plan, host, path string) int64 {
 	switch {
+	case b.template != nil: // in whatever form it is sent
 	case b.play != nil && path == RobotsPath && b.robotsBytes != 0:
 		return b.robotsBytes
 	case b.play != nil || b.body == nil || b.unread:
@@ -220,7 +222,7 @@ func jsonAnswers() []*behaviour {
 "capabilities":["translate","summarise"],"skills":"see the website"}`
 	large := `{"name":"Large","filler":"` + strings.Repeat("x", 300_000) + `"}`
 	list := []*behaviour{
-		bodyAnswer("near", jsonType, near, "near_card", nearReason),
+		bodyAnswer("near", jsonType, near, "near_card", "partial"),
 		bodyAnswer("json_other", jsonType, `{"site":"lamps.example","contact":"the counter"}`, "not_a_card", "other_json"),
 		bodyAnswer("json_list", jsonType, `[{"name":"one"},{"name":"two"}]`, "not_a_card", "json_list"),
 		bodyAnswer("json_string", jsonType, `"no agents here"`, "not_a_card", "json_str"),
@@ -230,9 +232,9 @@ func jsonAnswers() []*behaviour {
 		bodyAnswer("envelope", jsonType, `{"jsonrpc":"2.0","id":1,"result":null}`, "not_a_card", "jsonrpc_envelope"),
 		bodyAnswer("wrapped", jsonType, `{"agentCard":{"name":"Inside"}}`, "not_a_card", "wrapped"),
 		bodyAnswer("error_200", jsonType, `{"error":"unknown route"}`, "not_a_card", "error"),
-		bodyAnswer("json_comma", jsonType, `{"name":"Trailing","skills":[1,2,],}`, "invalid_json", invalidJSONReason),
-		bodyAnswer("json_cut", jsonType, `{"name":"Cut","skills":[{"id":"a"`, "invalid_json", invalidJSONReason),
-		bodyAnswer("json_trailing", jsonType, `{"name":"Two"} {"name":"values"}`, "invalid_json", invalidJSONReason),
+		bodyAnswer("json_comma", jsonType, `{"name":"Trailing","skills":[1,2,],}`, "invalid_json", "syntax"),
+		bodyAnswer("json_cut", jsonType, `{"name":"Cut","skills":[{"id":"a"`, "invalid_json", "truncated"),
+		bodyAnswer("json_trailing", jsonType, `{"name":"Two"} {"name":"values"}`, "invalid_json", "trailing_data"),
 		bodyAnswer("large", jsonType, large, "too_large", ""),
 	}
 	rejected := statusAnswer("version_rejected", 400, jsonType+"Vary: A2A-Version\r\n",
@@ -240,9 +242,3 @@ func jsonAnswers() []*behaviour {
 	rejected.card.outcome = "version_rejected"
 	return append(list, rejected)
 }
-
-// Reasons that are words of the card reader.
-const (
-	nearReason        = "partial"
-	invalidJSONReason = "invalid_json"
-)

@@ -27,10 +27,10 @@ type FetchFate struct {
 	Reason    string
 	Status    int   // of the final answer; 0 when none came
 	Requests  int   // sent; an answer known from an earlier fetch is not sent for again
-	BodyBytes int64 // decoded, redirects included; Unsure when the network decides
+	BodyBytes int64 // decoded, redirects included, of bodies that came whole or to their limit; Unsure when the scenario does not say
 }
 
-// Unsure as BodyBytes says that the number depends on timing.
+// Unsure as BodyBytes says that the number is not stated.
 const Unsure = int64(-1)
 
 // outcomeOrder is the order in which the outcome of one fetch outranks another.
@@ -74,7 +74,7 @@ func (w *Web) FateAt(epoch int, rank int64, name string) Fate {
 	}
 	p := w.plan(name, epoch)
 	if p == nil {
-		return Fate{Outcome: "dns_not_found"}
+		return Fate{Outcome: "dns_not_found", Reason: "not_found"}
 	}
 	if p.expect != nil {
 		return *p.expect
@@ -88,7 +88,8 @@ func (p *plan) fate(host string) Fate {
 	f := Fate{Change: p.change}
 	if e := p.at(host).unreachable(); e.outcome != "" {
 		f.Outcome, f.Reason = e.outcome, e.reason
-		if !strings.HasPrefix(e.outcome, "dns_") { // a failed look-up is no fetch
+		// Without an address to dial there is no fetch.
+		if !strings.HasPrefix(e.outcome, "dns_") && e.outcome != "private_address" {
 			f.Fetches = []FetchFate{{Path: RobotsPath, Outcome: e.outcome, Reason: e.reason}}
 		}
 		return f
@@ -140,6 +141,7 @@ type policy struct {
 	outcome, reason string
 	ends            bool // no card path may be asked
 	denies          [2]string
+	deniesHome      bool
 }
 
 // visit is the memory of one honest visit.
@@ -157,7 +159,7 @@ func (v *visit) readRobots(host string) *policy {
 	e := b.effectAt(RobotsPath)
 	row.Outcome, row.Reason, row.Status = e.outcome, e.reason, e.status
 	v.fetches = append(v.fetches, row)
-	pol := &policy{outcome: e.outcome, reason: e.reason, denies: b.denies}
+	pol := &policy{outcome: e.outcome, reason: e.reason, denies: b.denies, deniesHome: b.deniesHome}
 	pol.ends = e.outcome != "rules" && e.outcome != "no_rules"
 	v.robots[host], v.robots[at] = pol, pol
 	return pol
@@ -185,6 +187,9 @@ func (v *visit) readCard(host, path string) (FetchFate, *CardFacts) {
 	}
 	at, b := v.follow(host, path, &row)
 	e := b.effectAt(path)
+	if b.hops == hopHome && v.robots[at].deniesHome {
+		e = effect{"redirect_refused", "robots_disallowed", 302}
+	}
 	row.Outcome, row.Reason, row.Status = e.outcome, e.reason, e.status
 	if b.template == nil || row.Outcome != "card" {
 		return row, nil
@@ -215,7 +220,9 @@ func (v *visit) follow(host, path string, row *FetchFate) (string, *behaviour) {
 		row.Requests = 4
 	case hopHome:
 		v.ask(host+path, 0, row)
-		v.ask(host+"/", int64(len(homePage)), row)
+		if path == RobotsPath || !v.robots[host].deniesHome {
+			v.ask(host+"/", int64(len(homePage)), row)
+		}
 	case hopTwo:
 		v.ask(host+path, 0, row)
 		v.ask(host+path+"?again", 0, row)

@@ -10,7 +10,7 @@ import (
 const drop = 100 * time.Millisecond
 
 // broken is a behaviour of which no whole answer comes, with what a crawl
-// reports of it at any path.
+// reports of it at any path. The bytes of body are those it receives before.
 func broken(name, outcome, reason string, status int, bytes int64, play func(*exchange) bool) *behaviour {
 	e := effect{outcome, reason, status}
 	return &behaviour{name: name, play: play, bytes: bytes, robots: e, card: e}
@@ -148,7 +148,7 @@ func malformed() []*behaviour {
 		broken("status_099", err, "status", 99, 0, raw(99, "HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n", true)),
 		broken("status_999", err, "status", 999, 0, raw(999, "HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n", true)),
 		broken("header_colonless", err, "malformed", 0, 0, raw(200, "HTTP/1.1 200 OK\r\nno colon here\r\nContent-Length: 0\r\n\r\n", true)),
-		broken("upgrade_101", err, "upgrade", 101, 0, raw(101, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: sim\r\nConnection: Upgrade\r\n\r\n", false)),
+		broken("upgrade_101", err, "upgrade", 0, 0, raw(101, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: sim\r\nConnection: Upgrade\r\n\r\n", false)),
 		broken("two_lengths", err, "content_length", 0, 0, raw(200, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\n0123456", false)),
 		broken("negative_length", err, "content_length", 0, 0, raw(200, "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n01234", false)),
 		broken("chunk_lies", err, "transfer_encoding", 200, Unsure, raw(200, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n0123456789\r\n0\r\n\r\n", false)),

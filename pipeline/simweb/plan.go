@@ -83,7 +83,7 @@ type topology int
 const (
 	moveNone      topology = iota
 	moveAll                // every path
-	moveCards              // every path but robots.txt
+	moveCards              // the two card paths
 	moveRobots             // robots.txt alone
 	moveForbidden          // as moveCards; the apex has no robots.txt, that of www disallows everything
 )
@@ -120,7 +120,7 @@ func (p *plan) moved(host, path string) (string, bool) {
 	}
 	switch {
 	case p.move == moveAll,
-		(p.move == moveCards || p.move == moveForbidden) && path != RobotsPath,
+		(p.move == moveCards || p.move == moveForbidden) && (path == CardPath || path == LegacyPath),
 		p.move == moveRobots && path == RobotsPath:
 		return "www." + p.base, true
 	}

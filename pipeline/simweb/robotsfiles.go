@@ -20,7 +20,7 @@ func robotsFiles() []*behaviour {
 		rules("robots_allow_all", "User-agent: *\nDisallow:\n", "", ""),
 		rules("robots_other_bots", "User-agent: GreedyBot\nUser-agent: OtherBot\nDisallow: /\n\nUser-agent: *\nAllow: /\n", "", ""),
 		rules("robots_named_allow", "User-agent: *\nDisallow: /\n\nUser-agent: BOT\nAllow: /\n", "", ""),
-		rules("robots_well_known_allow", "User-agent: *\nDisallow: /\nAllow: /.well-known/\n", "", ""),
+		rules("robots_well_known_allow", "User-agent: *\nDisallow: /\nAllow: /.well-known/\n", "", "").withoutHome(),
 		rules("robots_disallow", "User-agent: *\nDisallow: /\n", star, star),
 		rules("robots_disallow_crlf", "user-agent:*\r\ndisallow:/\r\n", star, star),
 		rules("robots_well_known", "User-agent: *\nDisallow: /.well-known/\n", star, star),
@@ -82,6 +82,11 @@ func rules(name, file, card, legacy string) *behaviour {
 
 func (b *behaviour) with(header string) *behaviour {
 	b.header = header
+	return b
+}
+
+func (b *behaviour) withoutHome() *behaviour {
+	b.deniesHome = true
 	return b
 }
 

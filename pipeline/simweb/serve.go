@@ -231,8 +231,10 @@ func (x *exchange) answer() bool {
 		Start: start, End: end, Status: x.status, Bytes: x.written, Location: x.location,
 		Signature: verdict, Remote: x.peer.RemoteAddr().String(),
 	}
-	if x.path == RobotsPath && x.plan != nil {
-		e.Denies, e.Closes = b.denied(), b.closes()
+	if x.plan != nil && (x.path == RobotsPath || b.custom) {
+		if _, moved := x.plan.moved(x.host, x.path); !moved {
+			e.Denies, e.Closes = b.denied(), b.closes()
+		}
 	}
 	x.web.log.add(e)
 	return keep && !strings.EqualFold(x.header.Get("Connection"), "close")

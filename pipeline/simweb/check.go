@@ -1,0 +1,291 @@
+package simweb
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits are what a polite crawl keeps to.
+type Limits struct {
+	InFlight int           // requests at once; 60 when 0
+	Timeout  time.Duration // of a request; 5 s when 0
+	Slack    time.Duration // beyond Timeout, for scheduling; 1 s when 0
+	Hops     int           // redirects of a fetch; 3 when 0
+	Signed   bool          // every request carries a signature and a nonce of its own
+	OptedOut []string      // domains that with all names below them are asked nothing
+	Own      []string      // hosts of the operator's, free of the rules for sites
+}
+
+// Violation is a broken promise.
+type Violation struct {
+	Promise string // "P1" to "P12"
+	Host    string // "" when the crawl as a whole broke it
+	Detail  string
+	Entry   Entry // the entry that gave it away, if one did
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: %s: %s", v.Promise, v.Host, v.Detail)
+}
+
+// Check reads the log in memory and says which promises of a polite crawl were
+// broken. It reads nothing else: whether the client was killed and resumed in
+// between makes no difference. Nothing may be in flight.
+func (w *Web) Check(l Limits) []Violation { return Check(w.Log(), l) }
+
+// Check judges a log. It takes no word of the crawler's for anything.
+func Check(log []Entry, l Limits) []Violation {
+	l = l.withDefaults()
+	c := &checker{limits: l, nonces: map[string]string{}}
+	bySite := map[string][]Entry{}
+	var requests []Entry
+	for _, e := range log {
+		c.optedOut(e)
+		switch e.Kind {
+		case KindDial:
+			c.dial(e)
+		case KindRequest:
+			requests = append(requests, e)
+			c.request(e)
+			if !slices.Contains(l.Own, requestHost(e)) {
+				site := strings.TrimPrefix(requestHost(e), "www.")
+				bySite[site] = append(bySite[site], e)
+			}
+		case KindHandshake:
+			c.duration(e, "handshake")
+		}
+	}
+	c.inFlight(log)
+	for _, site := range sortedKeys(bySite) {
+		c.site(bySite[site])
+	}
+	return c.found
+}
+
+func (l Limits) withDefaults() Limits {
+	l.InFlight = cmp.Or(l.InFlight, 60)
+	l.Timeout = cmp.Or(l.Timeout, 5*time.Second)
+	l.Slack = cmp.Or(l.Slack, time.Second)
+	l.Hops = cmp.Or(l.Hops, 3)
+	return l
+}
+
+type checker struct {
+	limits Limits
+	nonces map[string]string // nonce or signature to the URL that used it
+	found  []Violation
+}
+
+func (c *checker) report(promise string, e Entry, format string, args ...any) {
+	c.found = append(c.found, Violation{promise, e.Host, fmt.Sprintf(format, args...), e})
+}
+
+// optedOut: nothing of a domain that opted out, look-ups included (P11).
+func (c *checker) optedOut(e Entry) {
+	for _, d := range c.limits.OptedOut {
+		d = strings.TrimPrefix(d, "www.")
+		for _, h := range [...]string{e.Host, strings.TrimPrefix(e.Origin, "https://")} {
+			if h == d || strings.HasSuffix(h, "."+d) {
+				c.report("P11", e, "%s of %s, which opted out", e.Kind, h)
+				return
+			}
+		}
+	}
+}
+
+// dial: public addresses (P12), port 443 (P2), five seconds (P7).
+func (c *checker) dial(e Entry) {
+	a, err := netip.ParseAddrPort(e.Addr)
+	if err != nil || !public(a.Addr()) {
+		c.report("P12", e, "dialled %s", e.Addr)
+	}
+	if err == nil && a.Port() != 443 {
+		c.report("P2", e, "dialled port %d", a.Port())
+	}
+	c.duration(e, "dial")
+}
+
+func (c *checker) duration(e Entry, what string) {
+	if d := e.End.Sub(e.Start); d > c.limits.Timeout+c.limits.Slack {
+		c.report("P7", e, "a %s of %v", what, d)
+	}
+}
+
+// request: what every request must be whatever it is for.
+func (c *checker) request(e Entry) {
+	c.duration(e, "request")
+	if e.Method != "GET" || !strings.HasSuffix(e.Line, " HTTP/1.1") {
+		c.report("P2", e, "request line %q", e.Line)
+	}
+	if h := requestHost(e); h != e.Host {
+		c.report("P2", e, "Host is %q under the certificate of %q", h, e.Host)
+	}
+	if e.Signature != "" && e.Signature != "ok" {
+		c.report("P9", e, "signature: %s", e.Signature)
+	}
+	if !c.limits.Signed {
+		return
+	}
+	if e.Signature == "" && e.Header.Get("Signature") == "" {
+		c.report("P9", e, "no signature")
+		return
+	}
+	for _, once := range [...]string{nonceOf(e.Header.Get("Signature-Input")), e.Header.Get("Signature")} {
+		if once == "" {
+			c.report("P9", e, "no nonce")
+			continue
+		}
+		if other, ok := c.nonces[once]; ok {
+			c.report("P9", e, "a signature or nonce of %s used again", other)
+		}
+		c.nonces[once] = e.Origin + e.Path
+	}
+}
+
+// nonceOf finds the nonce parameter (RFC 9421, section 2.3).
+func nonceOf(input string) string {
+	_, rest, ok := strings.Cut(input, `;nonce="`)
+	if !ok {
+		return ""
+	}
+	nonce, _, _ := strings.Cut(rest, `"`)
+	return nonce
+}
+
+// inFlight: never more at once over all sites (P4). A handshake without a
+// request counts like one.
+func (c *checker) inFlight(log []Entry) {
+	type edge struct {
+		at time.Time
+		by int
+	}
+	asked := map[int64]bool{}
+	for _, e := range log {
+		if e.Kind == KindRequest {
+			asked[e.Conn] = true
+		}
+	}
+	var edges []edge
+	for _, e := range log {
+		if e.Kind == KindRequest || e.Kind == KindHandshake && !asked[e.Conn] {
+			edges = append(edges, edge{e.Start, 1}, edge{e.End, -1})
+		}
+	}
+	// At one instant what ends comes before what starts.
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.by, b.by)) })
+	n, most := 0, 0
+	for _, e := range edges {
+		n += e.by
+		most = max(most, n)
+	}
+	if most > c.limits.InFlight {
+		c.found = append(c.found, Violation{Promise: "P4", Detail: fmt.Sprintf("%d requests in flight, at most %d allowed", most, c.limits.InFlight)})
+	}
+}
+
+// site judges the requests of one site, apex and www, in the order they began.
+func (c *checker) site(requests []Entry) {
+	slices.SortStableFunc(requests, func(a, b Entry) int { return a.Start.Compare(b.Start) })
+	var (
+		asked   = map[string]bool{}     // URLs
+		origins = map[string]bool{}     // whose robots.txt was asked
+		depth   = map[string]int{}      // redirects by which a URL was reached
+		denied  = map[string]bool{}     // URLs that a robots.txt disallows
+		closed  string                  // the robots.txt that ended the site
+		rulesOf = map[string][]string{} // URLs to the origins whose robots.txt led there, itself included
+		until   time.Time
+	)
+	for _, e := range requests {
+		u := e.Origin + e.Path
+		_, linked := depth[u]
+		path, _, _ := strings.Cut(e.Path, "?")
+		three := e.Path == RobotsPath || e.Path == CardPath || e.Path == LegacyPath
+
+		if asked[u] {
+			c.report("P3", e, "%s asked again", u)
+		}
+		if e.Start.Before(until) {
+			c.report("P5", e, "%s begun before the request before it ended", u)
+		}
+		if !three && !linked {
+			c.report("P2", e, "%s is none of the three paths and no redirect led there", u)
+		}
+		if linked && !three && depth[u] > c.limits.Hops {
+			c.report("P6", e, "%s lies %d redirects away", u, depth[u])
+		}
+		// A redirect of one origin's robots.txt may lead anywhere in it before
+		// there are rules; the first request to it is robots.txt all the same.
+		if e.Path != RobotsPath && !origins[e.Origin] {
+			c.report("P1", e, "%s asked before the robots.txt of its origin", u)
+		}
+		if denied[e.Origin+path] {
+			c.report("P1", e, "%s is disallowed", u)
+		}
+		if e.Path == RobotsPath {
+			rulesOf[u] = append(rulesOf[u], e.Origin)
+		}
+		// The redirects of the robots.txt that closes a site may be followed.
+		if closed != "" && len(rulesOf[u]) == 0 {
+			c.report("P1", e, "%s asked although %s closed the site", u, closed)
+		}
+
+		asked[u] = true
+		until = e.End
+		if e.Path == RobotsPath {
+			origins[e.Origin] = true
+		}
+		// Rules reached by redirects hold for the origin that was asked first
+		// (RFC 9309, section 2.3.1.2).
+		for _, o := range rulesOf[u] {
+			for _, p := range e.Denies {
+				denied[o+p] = true
+			}
+		}
+		if e.Closes {
+			closed = u
+		}
+		if to := target(e); to != "" {
+			if d, ok := depth[to]; !ok || depth[u]+1 < d {
+				depth[to] = depth[u] + 1
+			}
+			rulesOf[to] = append(rulesOf[to], rulesOf[u]...)
+		}
+	}
+}
+
+// target is the URL inside the site to which an answer redirects, or "".
+func target(e Entry) string {
+	if e.Status < 300 || e.Status > 399 || e.Location == "" {
+		return ""
+	}
+	from, err := url.Parse(e.Origin + e.Path)
+	if err != nil {
+		return ""
+	}
+	to, err := from.Parse(e.Location)
+	if err != nil {
+		return ""
+	}
+	host := strings.ToLower(to.Hostname())
+	if to.Scheme != "https" || to.User != nil || to.Port() != "" && to.Port() != "443" ||
+		strings.TrimPrefix(host, "www.") != strings.TrimPrefix(requestHost(e), "www.") {
+		return ""
+	}
+	return "https://" + host + to.RequestURI()
+}
+
+func requestHost(e Entry) string { return strings.TrimPrefix(e.Origin, "https://") }
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
