@@ -110,7 +110,7 @@ func (e *MixedError) Error() string {
 // Errors for the caller to tell apart: *LockedError, *CompleteError,
 // *ExistsError, *SettingsError, *MixedError, *state.Error (a state file that is
 // refused), and those of a full disk.
-func OpenCrawl(ctx context.Context, o Options) (_ *Crawl, err error) {
+func OpenCrawl(ctx context.Context, o Options) (*Crawl, error) {
 	if !o.Kind.known() {
 		return nil, fmt.Errorf("there is no kind of crawl %q", o.Kind)
 	}
@@ -122,30 +122,35 @@ func OpenCrawl(ctx context.Context, o Options) (_ *Crawl, err error) {
 		return nil, err
 	}
 	c := &Crawl{options: o, lock: lock}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.Close())
-		}
-	}()
+	if err := c.open(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// open is OpenCrawl under the lock.
+func (c *Crawl) open(ctx context.Context) error {
+	o := c.options
 	if err := CleanTemp(o.Out); err != nil {
-		return nil, err
+		return err
 	}
 	if err := refuseMixed(o); err != nil {
-		return nil, err
+		return err
 	}
 	if o.Abandon {
-		if err := errors.Join(discard(o.Out, o.Kind), discardUnpublished(o.Out, o.Kind)); err != nil {
-			return nil, err
+		// The copy of a list stays: it may be the new crawl's.
+		if err := errors.Join(state.Remove(statePath(o.Out, o.Kind)), discardUnpublished(o.Out, o.Kind)); err != nil {
+			return fmt.Errorf("abandoning the unfinished %s crawl: %w", o.Kind, err)
 		}
 	}
 	unfinished, err := peek(o.Out, o.Kind)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if unfinished == nil {
-		return c, c.start()
+		return c.start()
 	}
-	return c, c.resume(ctx, *unfinished)
+	return c.resume(ctx, *unfinished)
 }
 
 // start begins a crawl.

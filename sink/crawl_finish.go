@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 
 	"agentcensus/sink/state"
 )
@@ -57,9 +58,7 @@ func (c *Crawl) Finish(ctx context.Context, facts Facts) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	// A crawl of the same day is replaced: it is withdrawn before its tables
-	// change under its readers.
-	if err := removeFile(c.path()); err != nil {
+	if err := c.withdraw(); err != nil {
 		return Summary{}, fmt.Errorf("withdrawing the crawl that is replaced: %w", err)
 	}
 	cards, err := c.writeTables(totals, facts)
@@ -77,6 +76,19 @@ func (c *Crawl) Finish(ctx context.Context, facts Facts) (Summary, error) {
 		return Summary{}, err
 	}
 	return Summary{Crawl: row, Totals: totals, Path: c.path()}, c.tidy()
+}
+
+// withdraw unpublishes an adhoc crawl of the same day that this one replaces,
+// before its tables change under its readers.
+func (c *Crawl) withdraw() error {
+	err := os.Remove(c.path())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(c.path()))
 }
 
 // tidy is what remains to be done of a crawl whose row in crawls is written.
@@ -126,8 +138,8 @@ func (c *Crawl) crawlRow(totals *Totals, cards int64, facts Facts) (CrawlRow, er
 		ListID:          c.header.List.ListID,
 		ListSHA256:      c.header.List.SHA256,
 		Entries:         c.header.List.Entries,
-		Started:         microseconds(c.header.Started),
-		Finished:        microseconds(c.options.Now()),
+		Started:         c.header.Started.UnixMicro(),
+		Finished:        c.options.Now().UnixMicro(),
 		Interruptions:   interruptions,
 		UserAgent:       facts.UserAgent,
 		KeyID:           facts.KeyID,
@@ -153,7 +165,7 @@ func (c *Crawl) published() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if row.Started == microseconds(c.header.Started) {
+		if row.Started == c.header.Started.UnixMicro() {
 			return true, nil
 		}
 	}

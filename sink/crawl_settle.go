@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"agentcensus/sink/state"
 )
@@ -169,6 +168,3 @@ func (c *Crawl) Totals() (*Totals, error) {
 	}
 	return totals, nil
 }
-
-// microseconds is a time as the tables have it.
-func microseconds(t time.Time) int64 { return t.UnixMicro() }

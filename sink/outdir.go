@@ -24,7 +24,7 @@ func lockPath(out string) string             { return filepath.Join(out, stateDi
 func statePath(out string, kind Kind) string { return filepath.Join(out, stateDir, string(kind)+".db") }
 
 // ListCopyPath is where the list of a crawl is kept when it can be read only
-// once. The caller writes it, before [OpenCrawl]; it is removed with the state.
+// once. The caller writes it, before [OpenCrawl]; [Crawl.Finish] removes it.
 func ListCopyPath(out string, kind Kind) string {
 	return filepath.Join(out, stateDir, string(kind)+".list")
 }
@@ -67,11 +67,11 @@ func (h Header) Date() string { return h.Started.UTC().Format(time.DateOnly) }
 // Unfinished returns the header of the unfinished crawl of kind under out, nil
 // when there is none. It takes the lock for as long as it reads: a running
 // crawl is a *LockedError.
-func Unfinished(out string, kind Kind, now time.Time) (_ *Header, err error) {
+func Unfinished(out string, kind Kind) (_ *Header, err error) {
 	if _, err := os.Stat(statePath(out, kind)); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	lock, err := AcquireLock(out, string(kind), now)
+	lock, err := AcquireLock(out, string(kind), time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -108,12 +108,11 @@ func cannotGoOn(kind Kind, err error) error {
 
 // discard removes the state of a kind and what belongs to it.
 func discard(out string, kind Kind) error {
-	err := errors.Join(
-		state.Remove(statePath(out, kind)),
-		removeFile(ListCopyPath(out, kind)),
-		removeFile(filepath.Join(out, stateDir, statusFile)),
-		removeFile(filepath.Join(out, stateDir, statusFile+".new")),
-	)
+	err := errors.Join(state.Remove(statePath(out, kind)), removeFile(ListCopyPath(out, kind)))
+	if s, unread := ReadStatus(out); unread != nil || s.Kind == string(kind) {
+		status := filepath.Join(out, stateDir, statusFile)
+		err = errors.Join(err, removeFile(status), removeFile(status+".new"))
+	}
 	if err != nil {
 		return fmt.Errorf("removing the state of the %s crawl: %w", kind, err)
 	}

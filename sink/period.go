@@ -55,3 +55,14 @@ func completeIn(out string, kind Kind, now time.Time) (File, bool, error) {
 	}
 	return File{}, false, nil
 }
+
+// Complete returns a *CompleteError when the crawl of kind in the period of
+// now is published under out, and nil when there is one to make. It needs no
+// lock: a table that can be seen is whole.
+func Complete(out string, kind Kind, now time.Time) error {
+	done, found, err := completeIn(out, kind, now)
+	if err != nil || !found {
+		return err
+	}
+	return &CompleteError{Kind: kind, Period: kind.Period(now), Date: done.Crawl, Path: done.Path}
+}

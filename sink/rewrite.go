@@ -24,8 +24,11 @@ func rewrite(target File, editor func(*parquet.Schema) (edit, error)) error {
 			pairs[pair.Key] = pair.Value
 		}
 		return publish(target.Path, func(w io.Writer) error {
-			opts := append(options(layoutOf(target.Table), pairs), file.Schema())
-			writer := parquet.NewGenericWriter[any](w, opts...)
+			opts, err := options(layoutOf(target.Table), pairs)
+			if err != nil {
+				return err
+			}
+			writer := parquet.NewGenericWriter[any](w, append(opts, file.Schema())...)
 			if err := copyRows(writer, file, edit); err != nil {
 				return err
 			}

@@ -9,15 +9,17 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // groupBytes bounds a row group, and with it the writer's memory: parquet-go
 // holds a whole group before it writes any of it.
 const groupBytes = 16 << 20
 
-// batchRows is how many narrow rows go to the writer at a time.
-const batchRows = 256
+// A batch, which goes to the writer at once, ends with either of these.
+const (
+	batchRows  = 1024
+	batchBytes = 1 << 20
+)
 
 // ErrUnsorted is wrapped by the error of [WriteTable] for rows out of order.
 var ErrUnsorted = errors.New("rows out of the table's order")
@@ -43,7 +45,11 @@ func WriteTable[T Row](dir string, meta Meta, rows iter.Seq2[T, error]) error {
 
 // encode writes rows to w as one Parquet file.
 func encode[T Row](w io.Writer, meta Meta, rows iter.Seq2[T, error]) error {
-	writer := parquet.NewGenericWriter[T](w, options(layoutOf(TableName[T]()), metadata(meta))...)
+	opts, err := options(layoutOf(TableName[T]()), metadata(meta))
+	if err != nil {
+		return err
+	}
+	writer := parquet.NewGenericWriter[T](w, opts...)
 	if err := encodeRows(writer, rows); err != nil {
 		return err // the writer holds memory only: nothing to close
 	}
@@ -52,52 +58,56 @@ func encode[T Row](w io.Writer, meta Meta, rows iter.Seq2[T, error]) error {
 
 func encodeRows[T Row](writer *parquet.GenericWriter[T], rows iter.Seq2[T, error]) error {
 	var (
-		batch []T
-		last  T
-		bytes int
-		count int64
+		batch            []T
+		last             T
+		inBatch, inGroup int // bytes
+		count            int64
 	)
 	for row, err := range rows {
+		count++
 		if err != nil {
-			return fmt.Errorf("reading row %d: %w", count+1, err)
+			return fmt.Errorf("reading row %d: %w", count, err)
 		}
-		if count > 0 && compare(last, row) > 0 {
-			return fmt.Errorf("row %d: %w", count+1, ErrUnsorted)
+		if count > 1 && compare(last, row) > 0 {
+			return fmt.Errorf("row %d: %w", count, ErrUnsorted)
 		}
-		last, count = row, count+1
-		batch = append(batch, row)
-		bytes += weight(row)
-		full := bytes >= groupBytes
-		if len(batch) < batchRows && !full {
+		last, batch, inBatch = row, append(batch, row), inBatch+weight(row)
+		if len(batch) < batchRows && inBatch < batchBytes {
 			continue
 		}
-		if err := writeBatch(writer, &batch, full); err != nil {
+		inGroup += inBatch
+		full := inGroup >= groupBytes
+		if err := writeBatch(writer, batch, full); err != nil {
 			return err
 		}
+		clear(batch) // or it would hold the bodies until it is full again
+		batch, inBatch = batch[:0], 0
 		if full {
-			bytes = 0
+			inGroup = 0
 		}
 	}
-	return writeBatch(writer, &batch, false)
+	return writeBatch(writer, batch, false)
 }
 
-// writeBatch hands batch to the writer and empties it; flush ends the row group.
-func writeBatch[T Row](writer *parquet.GenericWriter[T], batch *[]T, flush bool) error {
-	if _, err := writer.Write(*batch); err != nil {
+// writeBatch hands batch to the writer; last ends the row group with it.
+func writeBatch[T Row](writer *parquet.GenericWriter[T], batch []T, last bool) error {
+	if _, err := writer.Write(batch); err != nil {
 		return err
 	}
-	clear(*batch)
-	*batch = (*batch)[:0]
-	if flush {
+	if last {
 		return writer.Flush()
 	}
 	return nil
 }
 
 // options are the same for every file of a table, whoever rewrites it.
-func options(l layout, metadata map[string]string) []parquet.WriterOption {
+func options(l layout, metadata map[string]string) ([]parquet.WriterOption, error) {
+	codec, err := newZstdCodec()
+	if err != nil {
+		return nil, err
+	}
 	opts := []parquet.WriterOption{
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+		parquet.Compression(codec),
 		parquet.CreatedBy("agentcensus", metadata["software_version"], ""),
 		parquet.SortingWriterConfig(parquet.SortingColumns(l.sort...)),
 		// Minimum and maximum of a card body are two bodies, four times over
@@ -108,7 +118,7 @@ func options(l layout, metadata map[string]string) []parquet.WriterOption {
 	for key, value := range metadata {
 		opts = append(opts, parquet.KeyValueMetadata(key, value))
 	}
-	return opts
+	return opts, nil
 }
 
 func metadata(m Meta) map[string]string {

@@ -1,0 +1,163 @@
+package sink
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test binary runs itself as another process; these say as which.
+const (
+	childOut  = "SINK_TEST_OUT"
+	childRole = "SINK_TEST_ROLE"
+)
+
+// TestChild is the other process of the tests below; by itself it does nothing.
+func TestChild(t *testing.T) {
+	out := os.Getenv(childOut)
+	switch os.Getenv(childRole) {
+	case "holder":
+		holdLock(t, out)
+	case "full":
+		crawlOnFullDisk(t, out)
+	default:
+		t.Skip("run by other tests")
+	}
+}
+
+func otherProcess(t *testing.T, role, out string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$", "-test.v")
+	cmd.Env = append(os.Environ(), childRole+"="+role, childOut+"="+out)
+	return cmd
+}
+
+// holdLock holds the lock until its standard input ends.
+func holdLock(t *testing.T, out string) {
+	_, err := AcquireLock(out, string(Weekly), aTuesday)
+	noError(t, err)
+	fmt.Println("\nlocked")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	noError(t, err)
+}
+
+func TestTwoProcesses(t *testing.T) {
+	out := t.TempDir()
+	holder := otherProcess(t, "holder", out)
+	stdout, err := holder.StdoutPipe()
+	noError(t, err)
+	_, err = holder.StdinPipe() // kept open: the holder waits for its end
+	noError(t, err)
+	noError(t, holder.Start())
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() && lines.Text() != "locked" {
+	}
+	if lines.Text() != "locked" {
+		t.Fatal("the other process did not get the lock")
+	}
+
+	_, err = OpenCrawl(t.Context(), crawlOptions(out, 1))
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Kind != "weekly" || locked.PID != holder.Process.Pid || !locked.Since.Equal(aTuesday) {
+		t.Errorf("got %v", err)
+	}
+
+	// Killed, it leaves its text behind and no lock.
+	noError(t, holder.Process.Kill())
+	if _, err := io.Copy(io.Discard, stdout); err != nil {
+		t.Error(err)
+	}
+	if err := holder.Wait(); err == nil {
+		t.Error("the holder ended by itself")
+	}
+	if text, err := os.ReadFile(lockPath(out)); err != nil || !strings.Contains(string(text), "weekly") {
+		t.Fatalf("the stale lock file says %q (%v)", text, err)
+	}
+	open(t, crawlOptions(out, 1))
+}
+
+func TestALockIsHeldOnceInAProcessToo(t *testing.T) {
+	out := t.TempDir()
+	lock, err := AcquireLock(out, "forget", aTuesday)
+	noError(t, err)
+	_, err = AcquireLock(out, "forget", aTuesday)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
+		t.Errorf("got %v", err)
+	}
+	if want := fmt.Sprintf("%s is in use: forget, process %d, since 2026-12-01T03:04:05Z", out, os.Getpid()); err.Error() != want {
+		t.Errorf("got  %s\nwant %s", err, want)
+	}
+	noError(t, lock.Release())
+	lock, err = AcquireLock(out, "forget", time.Time{})
+	noError(t, err)
+	noError(t, lock.Release())
+}
+
+// crawlOnFullDisk settles publishers until no file may grow any more.
+func crawlOnFullDisk(t *testing.T, out string) {
+	signal.Ignore(syscall.SIGXFSZ) // which would end the process
+	limit := syscall.Rlimit{Cur: 3 << 20, Max: 3 << 20}
+	noError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
+	c, err := OpenCrawl(t.Context(), crawlOptions(out, fullEntries))
+	noError(t, err)
+	defer func() {
+		if err := c.Close(); !errors.Is(err, syscall.EFBIG) {
+			t.Errorf("Close: %v", err)
+		}
+	}()
+	for rank := int64(1); rank <= fullEntries; rank++ {
+		err := c.Begin(t.Context(), []int64{rank})
+		if err == nil {
+			err = c.Settle(t.Context(), bulky(rank))
+		}
+		if errors.Is(err, syscall.EFBIG) {
+			return
+		}
+		noError(t, err)
+	}
+	t.Error("the disk never got full")
+}
+
+const fullEntries = 400
+
+// bulky is a publisher whose card does not compress.
+func bulky(rank int64) Record {
+	r := published(rank, fmt.Sprintf("site-%d.example", rank))
+	var text strings.Builder
+	for seed := uint64(rank); text.Len() < 40_000; {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		fmt.Fprintf(&text, "%x", seed)
+	}
+	r.Card.CardJSON = new(text.String())
+	return r
+}
+
+func TestAFullDiskStopsTheCrawlResumable(t *testing.T) {
+	out := t.TempDir()
+	if text, err := otherProcess(t, "full", out).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	c := open(t, crawlOptions(out, fullEntries))
+	before := c.Settled()
+	if !c.Resumed() || before < 20 {
+		t.Fatalf("resumed %t with %d sites settled", c.Resumed(), before)
+	}
+	for rank := int64(1); rank <= fullEntries; rank++ {
+		if !c.Skip(rank) {
+			settle(t, c, bulky(rank))
+		}
+	}
+	summary, err := c.Finish(t.Context(), Facts{})
+	noError(t, err)
+	if summary.Crawl.Sites != fullEntries || summary.Crawl.Suppressed != 0 {
+		t.Errorf("%d sites, %d cards without a row", summary.Crawl.Sites, summary.Crawl.Suppressed)
+	}
+}
