@@ -38,31 +38,22 @@ func (k Kind) Period(t time.Time) string {
 	return ""
 }
 
-// completeIn looks for the published crawl of kind in the period of now.
-func completeIn(out string, kind Kind, now time.Time) (File, bool, error) {
+// Complete returns a *CompleteError when the crawl of kind for the period of
+// now is published under out, and nil when it is not: then there is something
+// to begin, unless a crawl is [Unfinished]. An adhoc crawl has no period.
+func Complete(out string, kind Kind, now time.Time) error {
 	files, err := Files(out, TableName[CrawlRow]())
 	if err != nil {
-		return File{}, false, err
+		return err
 	}
 	for _, file := range files {
 		date, err := time.Parse(time.DateOnly, file.Crawl)
-		if err != nil || file.Kind != string(kind) {
+		if err != nil || file.Kind != string(kind) || kind == Adhoc {
 			continue // a directory that no crawl made, or another kind's
 		}
-		if kind != Adhoc && kind.Period(date) == kind.Period(now) {
-			return file, true, nil
+		if period := kind.Period(date); period == kind.Period(now) {
+			return &CompleteError{Kind: kind, Period: period, Date: file.Crawl, Path: file.Path}
 		}
 	}
-	return File{}, false, nil
-}
-
-// Complete returns a *CompleteError when the crawl of kind in the period of
-// now is published under out, and nil when there is one to make. It needs no
-// lock: a table that can be seen is whole.
-func Complete(out string, kind Kind, now time.Time) error {
-	done, found, err := completeIn(out, kind, now)
-	if err != nil || !found {
-		return err
-	}
-	return &CompleteError{Kind: kind, Period: kind.Period(now), Date: done.Crawl, Path: done.Path}
+	return nil
 }

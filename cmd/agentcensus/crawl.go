@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"agentcensus/pipeline"
+	"agentcensus/sink"
+	"agentcensus/sources"
+)
+
+// crawlFlags are the flags of `agentcensus crawl`.
+type crawlFlags struct {
+	runFlags
+	list     string
+	kind     string
+	limit    int64
+	simulate int64
+	// simulated says that --simulate was given.
+	simulated bool
+	seed      uint64
+	profile   string
+	latency   time.Duration
+	replace   bool
+}
+
+func newCrawlCommand(s streams) *cobra.Command {
+	var f crawlFlags
+	c := &cobra.Command{
+		Use:   "crawl",
+		Short: "Walk a list of domains and keep the cards they publish",
+		Long: `crawl walks a list of domains. It asks each site for /robots.txt, then for
+/.well-known/agent-card.json and, if that gave no card, for
+/.well-known/agent.json, and writes cards and totals to Parquet under --out.
+
+The same command line starts a crawl, goes on with one that was stopped or
+killed and, when this month's crawl (--kind monthly) is complete, says so: cron
+can run it every day. Ctrl-C or SIGTERM finishes what is open and stops; a
+second one stops at once. Either way the same command goes on.
+
+Exit statuses: 0 complete, 1 failed, 2 wrong usage, 3 stopped and resumable.`,
+		Example: `  agentcensus crawl --simulate 10000
+  agentcensus crawl --kind monthly --out census
+  agentcensus crawl --list names.txt --out mine --limit 100
+  zcat top-1m.csv.gz | agentcensus crawl --list - --out census`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.simulated = c.Flags().Changed("simulate")
+			if f.simulated && !c.Flags().Changed("out") {
+				f.out = simulatedOut
+			}
+			return runCrawl(c.Context(), s, f)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.list, "list", "", "the `list`: tranco, tranco:ID, a file (rank,domain or one name a line; plain, .gz, .zst, .zip) or - for standard input (default tranco)")
+	fl.Int64Var(&f.limit, "limit", 0, "crawl only the first `N` entries (not with --kind monthly)")
+	fl.StringVar(&f.kind, "kind", string(sink.Adhoc), "the `kind` of crawl: monthly or adhoc")
+	fl.BoolVar(&f.replace, "replace", false, "let a second adhoc crawl of a day replace the first")
+	fl.Int64Var(&f.simulate, "simulate", 0, "crawl a simulated web: the names of --list, else `N` made-up ones (10000 when N is left out)")
+	fl.Lookup("simulate").NoOptDefVal = defaultSimulated
+	fl.Uint64Var(&f.seed, "seed", 1, "which simulated web")
+	fl.StringVar(&f.profile, "profile", "measured", "how often the simulated web does what: measured, flat or plain")
+	fl.DurationVar(&f.latency, "latency", 0, "median time to an answer on the simulated web")
+	f.add(c)
+	return c
+}
+
+// Defaults of a simulated crawl.
+const (
+	defaultSimulated = "10000"
+	simulatedOut     = "simulated"
+)
+
+// runCrawl is a crawl from its flags to its exit status.
+func runCrawl(ctx context.Context, s streams, f crawlFlags) error {
+	kind, err := f.check()
+	if err != nil {
+		return err
+	}
+	r, err := newRunner(s, f.runFlags, kind, f.simulated)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	r.replace = f.replace
+	unfinished, over := r.unfinished()
+	if over != nil {
+		return r.refused(over)
+	}
+	if f.simulated {
+		if err := r.simulate(ctx, f.seed, f.profile, f.latency); err != nil {
+			return err
+		}
+	}
+	l, err := f.open(ctx, r, unfinished)
+	if err != nil {
+		return err
+	}
+	return r.run(ctx, l, f.settings(r))
+}
+
+// check refuses flags that do not go together.
+func (f *crawlFlags) check() (sink.Kind, error) {
+	kind := sink.Kind(f.kind)
+	switch {
+	case kind == sink.Weekly:
+		return "", usagef("--kind weekly: the weekly crawl is 'agentcensus recheck'")
+	case kind != sink.Monthly && kind != sink.Adhoc:
+		return "", usagef("--kind %q: write monthly or adhoc", f.kind)
+	case kind == sink.Monthly && f.limit != 0:
+		return "", usagef("--limit goes with --kind adhoc only: a monthly crawl covers its whole list")
+	case f.limit < 0:
+		return "", usagef("--limit %d: write how many entries to crawl", f.limit)
+	case f.simulated && f.simulate < 1 && f.list == "":
+		return "", usagef("--simulate %d: write how many sites to make up", f.simulate)
+	case f.list == "":
+		f.list = "tranco"
+		if f.simulated {
+			f.list = ""
+		}
+	}
+	return kind, nil
+}
+
+// settings are what must not change while a crawl goes on.
+func (f *crawlFlags) settings(r *runner) map[string]string {
+	m := map[string]string{
+		"robots.policy": r.config.Robots.Policy,
+		"bot.tokens":    strings.Join(r.identity.tokens, " "),
+	}
+	if f.limit != 0 {
+		m["limit"] = fmt.Sprint(f.limit)
+	}
+	if f.simulated {
+		m["seed"], m["profile"] = fmt.Sprint(f.seed), f.profile
+	}
+	return m
+}
+
+// listing is a list as a crawl takes it.
+type listing struct {
+	info  sink.ListInfo
+	sites iter.Seq2[pipeline.Site, error]
+	// discard undoes what opening the list left behind, when no crawl came of
+	// it.
+	discard func()
+}
+
+// open opens the list; that of an unfinished crawl is the one it began with.
+func (f *crawlFlags) open(ctx context.Context, r *runner, unfinished *sink.Header) (*listing, error) {
+	if f.list == "" {
+		return r.madeUp(f.simulate, f.seed), nil
+	}
+	name := f.list
+	if name == "tranco" && unfinished != nil && unfinished.List.ListID != "" {
+		name = "tranco:" + unfinished.List.ListID
+	}
+	l, err := sources.Open(ctx, name, sources.Options{
+		Limit: f.limit, Stdin: r.streams.in, StdinCopy: sink.ListCopyPath(f.out, r.kind),
+		Resume: unfinished != nil, UserAgent: r.identity.userAgent,
+	})
+	if err != nil {
+		return nil, asListError(err)
+	}
+	info := l.Info()
+	out := &listing{
+		info:    sink.ListInfo{Source: info.Source, ListID: info.ListID, SHA256: info.SHA256, Entries: info.Entries},
+		sites:   sites(l),
+		discard: func() {},
+	}
+	if info.Source == sources.SourceStdin && unfinished == nil {
+		out.discard = func() { r.warn(removeIfThere(info.Path)) }
+	}
+	return out, nil
+}
+
+// sites gives the pipeline the list.
+func sites(l *sources.List) iter.Seq2[pipeline.Site, error] {
+	return func(yield func(pipeline.Site, error) bool) {
+		for s, err := range l.Sites() {
+			if !yield(pipeline.Site(s), err) {
+				return
+			}
+		}
+	}
+}
+
+// asListError makes an unusable list a usage error.
+func asListError(err error) error {
+	var l *sources.ListError
+	if errors.As(err, &l) {
+		return usage(err)
+	}
+	return fmt.Errorf("open the list: %w", err)
+}

@@ -1,0 +1,386 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"agentcensus/pipeline"
+	"agentcensus/pipeline/fetch"
+	"agentcensus/pipeline/robots"
+	"agentcensus/pipeline/simweb"
+	"agentcensus/signing"
+	"agentcensus/sink"
+	"agentcensus/sources"
+)
+
+// runFlags are the flags that crawl and recheck share.
+type runFlags struct {
+	out, config string
+	inFlight    int
+	resolvers   []string
+	abandon     bool
+	metrics     string
+	asJSON      bool
+	logJSON     bool
+	verbose     bool
+	aids        aids
+}
+
+func (f *runFlags) add(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&f.out, "out", "census", "the output `directory`")
+	addConfigFlag(c, &f.config)
+	fl.IntVar(&f.inFlight, "in-flight", 0, "requests in flight over all sites, 1 to 60 (default: limits.in_flight, else 60)")
+	fl.StringArrayVar(&f.resolvers, "resolver", nil, "a DNS server as `HOST:PORT`; may be repeated (default: resolvers, else the system's)")
+	fl.BoolVar(&f.abandon, "abandon", false, "discard the unfinished crawl of this kind and start anew")
+	fl.StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics and /healthz on `ADDR`, such as 127.0.0.1:9100")
+	fl.BoolVar(&f.asJSON, "json", false, "print the summary as JSON")
+	fl.BoolVar(&f.logJSON, "log-json", false, "log as JSON")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log more; the log then names sites")
+	fl.StringVar(&f.aids.caFile, "ca-file", "", "trust the certificate authorities in this PEM `file` alone")
+	fl.StringVar(&f.aids.connectTo, "connect-to", "", "connect to `HOST:PORT` whatever the address; with :PORT only the port changes")
+	fl.StringArrayVar(&f.aids.allow, "allow-address", nil, "let a non-public `CIDR` through; may be repeated")
+	groupAids(c, "ca-file", "connect-to", "allow-address")
+}
+
+// runner is one run of a crawl, of whatever kind: what it is put together
+// from and what it tells while it goes.
+type runner struct {
+	streams  streams
+	flags    runFlags
+	kind     sink.Kind
+	config   *config
+	identity *identity
+	web      web
+	log      *slog.Logger
+
+	optOut     *liveOptOut
+	suppressed *sources.OptOut
+	// simulated is the web of a simulated crawl, nil of a real one.
+	simulated *simweb.Web
+	replace   bool
+	clock     signing.ClockWatch
+
+	// What a weekly crawl adds; nil in others.
+	check   func(pipeline.Result) *sink.Check            // the row of a publisher
+	missing func(rank int64) (sink.Check, bool)          // the row of one that was interrupted
+	canary  func(ctx context.Context, x *exchange) error // whether the network is there
+}
+
+// newRunner reads the configuration and everything it names. Nothing is
+// written and nothing sent yet.
+func newRunner(s streams, f runFlags, kind sink.Kind, simulated bool) (*runner, error) {
+	c, err := loadConfig(f.config)
+	if err != nil {
+		return nil, err
+	}
+	if f.inFlight != 0 {
+		c.Limits.InFlight = f.inFlight
+	}
+	if err := checkInFlight("--in-flight", c.Limits.InFlight); err != nil {
+		return nil, usage(err)
+	}
+	if len(f.resolvers) > 0 {
+		c.Resolvers = f.resolvers
+	}
+	r := &runner{streams: s, flags: f, kind: kind, config: c, log: newLog(s.err, f.logJSON, f.verbose)}
+	if r.web, err = f.aids.divert(c.Resolvers); err != nil {
+		return nil, err
+	}
+	switch {
+	case simulated, f.aids.private(c.Resolvers) && len(c.Signing.Keys) == 0:
+		r.identity, err = simulatedIdentity(c)
+	default:
+		if err = c.requireIdentity(); err == nil {
+			r.identity, err = identify(c)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.optOut, err = loadOptOut(c.OptOut, r.log); err != nil {
+		return nil, usagef("opt_out: %w", err)
+	}
+	if r.suppressed, err = loadSuppressed(c.Suppressed, f.out); err != nil {
+		return nil, usagef("suppressed: %w", err)
+	}
+	return r, nil
+}
+
+// close ends what the runner started.
+func (r *runner) close() {
+	if r.simulated != nil {
+		r.warn(r.simulated.Close())
+	}
+}
+
+// warn logs what went wrong on the way out, where no result depends on it.
+func (r *runner) warn(err error) {
+	if err != nil {
+		r.log.Warn("tidying up", "err", err)
+	}
+}
+
+// unfinished looks for a crawl of this kind to go on with; an error says that
+// there is nothing to do, or that nothing can be done now.
+func (r *runner) unfinished() (*sink.Header, error) {
+	if r.flags.abandon {
+		return nil, nil
+	}
+	h, err := sink.Unfinished(r.flags.out, r.kind, time.Now())
+	if err != nil || h != nil {
+		return h, err
+	}
+	return nil, sink.Complete(r.flags.out, r.kind, time.Now())
+}
+
+// simulate starts the simulated web and diverts every request to it.
+func (r *runner) simulate(ctx context.Context, seed uint64, profile string, latency time.Duration) error {
+	w, err := simweb.Start(ctx, simweb.Config{
+		Seed: seed, Profile: profile, Bot: r.identity.tokens[0], Log: simweb.LogCounters,
+		Latency: simweb.Lognormal{Median: latency, Sigma: latencySigma}, Verify: r.identity.verify(),
+	})
+	if err != nil {
+		return usagef("--simulate: %w", err)
+	}
+	r.simulated = w
+	r.web = web{dial: w.Dial, roots: w.Roots(), resolvers: w.Resolvers()}
+	return nil
+}
+
+// latencySigma is the spread of the simulated web's latencies.
+const latencySigma = 0.6
+
+// madeUp is a list of n names of the simulated web.
+func (r *runner) madeUp(n int64, seed uint64) *listing {
+	return &listing{
+		info: sink.ListInfo{Source: "simulated", ListID: fmt.Sprintf("seed-%d", seed), Entries: n},
+		sites: func(yield func(pipeline.Site, error) bool) {
+			for rank, name := range r.simulated.Names(int(n)) {
+				if !yield(siteOf(rank, name), nil) {
+					return
+				}
+			}
+		},
+		discard: func() {},
+	}
+}
+
+// siteOf is an entry as sources would read it.
+func siteOf(rank int64, name string) pipeline.Site {
+	domain, err := sources.Normalise(name)
+	var bad *sources.NameError
+	if errors.As(err, &bad) {
+		return pipeline.Site{Rank: rank, Domain: name, Invalid: bad.Reason}
+	}
+	return pipeline.Site{Rank: rank, Domain: domain}
+}
+
+// run crawls the list and writes the tables.
+func (r *runner) run(ctx context.Context, l *listing, settings map[string]string) error {
+	m := newMetrics()
+	r.optOut.failed = m.reloadErrors.Inc
+	crawl, err := sink.OpenCrawl(ctx, sink.Options{
+		Out: r.flags.out, Kind: r.kind, Now: time.Now, List: l.info, Settings: settings,
+		Simulated: r.notReal(), Abandon: r.flags.abandon, Replace: r.replace, Committed: m.committed,
+	})
+	if err != nil {
+		l.discard()
+		return r.refused(err)
+	}
+	defer func() { r.warn(crawl.Close()) }()
+
+	x, err := r.web.open(r.identity.userAgent, r.identity.signer, r.config.Limits.InFlight, m.observe)
+	if err != nil {
+		return err
+	}
+	defer func() { r.warn(x.close()) }()
+
+	if r.canary != nil {
+		if err := r.canary(ctx, x); err != nil {
+			return r.stopped(crawl, err)
+		}
+	}
+	stop := newStopper(r.streams.err)
+	defer stop.release()
+	progress := new(pipeline.Progress)
+	end, err := r.tell(ctx, crawl, x, progress, m)
+	if err != nil {
+		return err
+	}
+	err = pipeline.Run(ctx, pipeline.Config{
+		Sites: l.sites, Skip: crawl.Skip, OptOut: r.optOut,
+		Open:  func() pipeline.Exchange { return x.client.Open() },
+		Sink:  &keeper{crawl: crawl, suppressed: r.suppressed.Covers, check: r.check, metrics: m},
+		Slots: r.config.Limits.InFlight, Tokens: r.identity.tokens, RobotsMode: robots.Mode(r.config.Robots.Policy),
+		Stop: stop.asked, Progress: progress, Answered: r.watchClock,
+	})
+	end()
+	r.checkClock()
+	switch {
+	case err != nil:
+		return r.stopped(crawl, err)
+	case stop.wasAsked():
+		return r.stopped(crawl, errors.New("a signal asked it to"))
+	}
+	return r.finish(ctx, crawl, x)
+}
+
+// tell starts what tells of the crawl while it goes: the live line or the
+// log, the status file, and the metrics when they are asked for. The returned
+// function ends it.
+func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pipeline.Progress, m *metrics) (end func(), err error) {
+	h := crawl.Header()
+	m.gauge("agentcensus_in_flight", "Requests in flight.", func() float64 { return float64(x.slots.inFlight()) })
+	m.gauge("agentcensus_open_sites", "Sites begun and not settled.", func() float64 { return float64(p.Snapshot().Open) })
+	m.gauge("agentcensus_clock_ahead_seconds", "Median difference of this clock to the servers'.", func() float64 {
+		off, _ := r.clock.Median()
+		return off.Seconds()
+	})
+	endMetrics := func() error { return nil }
+	if r.flags.metrics != "" {
+		if endMetrics, err = m.serve(r.flags.metrics); err != nil {
+			return nil, err
+		}
+	}
+	banner(r.streams.err)
+	doing := "begin"
+	if crawl.Resumed() {
+		doing = "go on with"
+	}
+	if !isTerminal(r.streams.err) {
+		r.log.Info(doing+" the crawl", "kind", r.kind, "crawl", crawl.Date(), "sites", h.List.Entries, "settled", crawl.Settled(),
+			"list", h.List.Source, "list_id", h.List.ListID, "in_flight", r.config.Limits.InFlight, "simulated", h.Simulated)
+	}
+	w := &watcher{
+		out: r.streams.err, log: r.log, dir: r.flags.out, kind: r.kind, date: crawl.Date(), started: time.Now(),
+		entries: h.List.Entries, before: crawl.Settled(), progress: p, inFlight: x.slots.inFlight, everyMinute: r.checkClock,
+	}
+	watching, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.run(watching)
+	}()
+	return func() {
+		stop()
+		<-done
+		r.warn(endMetrics())
+	}, nil
+}
+
+// finish writes the tables and says what the crawl came to.
+func (r *runner) finish(ctx context.Context, crawl *sink.Crawl, x *exchange) error {
+	if r.canary != nil {
+		if err := r.canary(ctx, x); err != nil {
+			return r.stopped(crawl, err)
+		}
+	}
+	sum, err := crawl.Finish(ctx, sink.Facts{
+		UserAgent: r.identity.userAgent, KeyID: r.identity.keyID, SoftwareVersion: softwareVersion(),
+		MissingCheck: r.missing,
+	})
+	if err != nil {
+		return r.stopped(crawl, fmt.Errorf("write the tables: %w", err))
+	}
+	return r.summarise(sum)
+}
+
+// notReal says whether the answers do not come from the public web.
+func (r *runner) notReal() bool {
+	return r.simulated != nil || r.flags.aids.connectTo != "" || len(r.flags.aids.allow) > 0
+}
+
+// watchClock compares the own clock with a server's.
+func (r *runner) watchClock(a fetch.Answer) {
+	if date := a.Header.Get("Date"); date != "" && a.Header.Get("Age") == "" {
+		r.clock.Observe(date, a.At.Add(a.Latency))
+	}
+}
+
+// clockTolerance is how far the own clock may be off: strict verifiers refuse
+// a signature dated ahead.
+const (
+	clockTolerance = time.Second
+	clockSamples   = 20
+)
+
+// checkClock warns when the clock is off.
+func (r *runner) checkClock() {
+	if off, n := r.clock.Median(); n >= clockSamples && off.Abs() > clockTolerance {
+		r.log.Warn("this machine's clock differs from the servers' by more than a second: strict verifiers refuse signatures dated ahead; set it by NTP",
+			"ahead_by", off.Round(time.Millisecond).String(), "answers", n)
+	}
+}
+
+// refused says why no crawl was opened, and with which exit status.
+func (r *runner) refused(err error) error {
+	var (
+		locked   *sink.LockedError
+		complete *sink.CompleteError
+		exists   *sink.ExistsError
+		settings *sink.SettingsError
+		mixed    *sink.MixedError
+	)
+	switch {
+	case errors.As(err, &locked):
+		if locked.Kind == string(r.kind) {
+			fmt.Fprintf(r.streams.out, "%v; nothing to do\n", err)
+			return nil
+		}
+		return &exitError{exitResumable, fmt.Errorf("%w; start this one again later", err)}
+	case errors.As(err, &complete):
+		fmt.Fprintf(r.streams.out, "%v; nothing to do\n", err)
+		return nil
+	case errors.As(err, &exists):
+		return usagef("%w; --replace replaces it", err)
+	case errors.As(err, &settings):
+		return usagef("%w (--abandon)", err)
+	case errors.As(err, &mixed), errors.Is(err, fs.ErrPermission):
+		return usagef("%w; name another directory with --out", err)
+	}
+	return err
+}
+
+// stopped commits what is done and says how to go on.
+func (r *runner) stopped(crawl *sink.Crawl, reason error) error {
+	settled := crawl.Settled()
+	err := crawl.Close()
+	st, readErr := sink.ReadStatus(r.flags.out)
+	if readErr == nil {
+		st.Running, st.Reason, st.Updated = false, reason.Error(), time.Now().UTC()
+		st.InFlight, st.Open = 0, 0
+		r.warn(sink.WriteStatus(r.flags.out, st))
+	}
+	return &exitError{exitResumable, errors.Join(fmt.Errorf(
+		"the %s crawl of %s stopped after %d of %d sites: %w\nthe same command goes on with it",
+		r.kind, crawl.Date(), settled, crawl.Header().List.Entries, reason), err)}
+}
+
+// loadSuppressed reads the list of domains of which no row is kept: the
+// configured one, else the one beside the tables.
+func loadSuppressed(path, out string) (*sources.OptOut, error) {
+	return sources.LoadSuppressed(suppressedPath(path, out))
+}
+
+func suppressedPath(path, out string) string {
+	if path == "" {
+		return filepath.Join(out, "suppressed.txt")
+	}
+	return path
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
