@@ -156,12 +156,8 @@ func (c *Crawl) open(ctx context.Context) error {
 // start begins a crawl.
 func (c *Crawl) start() error {
 	o, now := c.options, c.options.Now().UTC().Truncate(time.Microsecond)
-	done, found, err := completeIn(o.Out, o.Kind, now)
-	if err != nil {
+	if err := Complete(o.Out, o.Kind, now); err != nil {
 		return err
-	}
-	if found {
-		return &CompleteError{Kind: o.Kind, Period: o.Kind.Period(now), Date: done.Crawl, Path: done.Path}
 	}
 	c.header = Header{Kind: o.Kind, Started: now, Simulated: o.Simulated, List: o.List, Settings: maps.Clone(o.Settings)}
 	if path := c.path(); o.Kind == Adhoc && !o.Replace {

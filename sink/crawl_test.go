@@ -277,6 +277,9 @@ func TestPeriods(t *testing.T) {
 			finishOne(t, out, test.kind, day(test.done))
 			o := crawlOptions(out, 1)
 			o.Kind, o.Now = test.kind, func() time.Time { return day(test.now) }
+			if err := Complete(out, test.kind, day(test.now)); errors.As(err, new(*CompleteError)) != test.complete {
+				t.Errorf("Complete: %v", err)
+			}
 			c, err := OpenCrawl(t.Context(), o)
 			var complete *CompleteError
 			if errors.As(err, &complete) != test.complete {

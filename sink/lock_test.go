@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // The test binary runs itself as another process; these say as which.
@@ -96,7 +95,7 @@ func TestALockIsHeldOnceInAProcessToo(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", err, want)
 	}
 	noError(t, lock.Release())
-	lock, err = AcquireLock(out, "forget", time.Time{})
+	lock, err = AcquireLock(out, "forget", aTuesday)
 	noError(t, err)
 	noError(t, lock.Release())
 }
