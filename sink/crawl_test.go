@@ -241,7 +241,7 @@ func TestResumeUnderOtherSettingsIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if h, err := Unfinished(out, Monthly); err != nil || h == nil || h.List.ListID != "LJX2Y" {
+	if h, err := Unfinished(out, Monthly, aTuesday); err != nil || h == nil || h.List.ListID != "LJX2Y" {
 		t.Errorf("Unfinished: %+v, %v", h, err)
 	}
 	o := crawlOptions(out, 6)

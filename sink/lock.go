@@ -36,17 +36,13 @@ func (e *LockedError) Error() string {
 	if e.PID == 0 {
 		return fmt.Sprintf("%s is in use by another process", e.Out)
 	}
-	text := fmt.Sprintf("%s is in use: %s, process %d", e.Out, e.Kind, e.PID)
-	if !e.Since.IsZero() {
-		text += ", since " + e.Since.UTC().Format(time.RFC3339)
-	}
-	return text
+	return fmt.Sprintf("%s is in use: %s, process %d, since %s", e.Out, e.Kind, e.PID, e.Since.UTC().Format(time.RFC3339))
 }
 
 // AcquireLock takes the lock of the output directory out, which it makes if
 // need be, and waits for nobody: a lock that is held is a *LockedError. doing
 // says to others what for: a kind of crawl, or the name of a command; now says
-// since when, zero for a lock of an instant.
+// since when.
 func AcquireLock(out, doing string, now time.Time) (*Lock, error) {
 	if err := makeStateDir(out); err != nil {
 		return nil, err

@@ -67,11 +67,11 @@ func (h Header) Date() string { return h.Started.UTC().Format(time.DateOnly) }
 // Unfinished returns the header of the unfinished crawl of kind under out, nil
 // when there is none. It takes the lock for as long as it reads: a running
 // crawl is a *LockedError.
-func Unfinished(out string, kind Kind) (_ *Header, err error) {
+func Unfinished(out string, kind Kind, now time.Time) (_ *Header, err error) {
 	if _, err := os.Stat(statePath(out, kind)); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	lock, err := AcquireLock(out, string(kind), time.Time{})
+	lock, err := AcquireLock(out, string(kind), now)
 	if err != nil {
 		return nil, err
 	}
