@@ -89,7 +89,9 @@ func (p *plan) card(t *template, host string) ([]byte, CardFacts) {
 	case "version":
 		v.version = fmt.Sprintf("2.%d.0", p.since)
 	case "skill_added":
-		v.skills = append(v.skills[:len(v.skills):len(v.skills)], skill{"later", laterSkill})
+		if len(t.skills) > 0 {
+			v.skills = append(v.skills[:len(v.skills):len(v.skills)], skill{"later", laterSkill})
+		}
 	case "skill_removed":
 		if len(v.skills) > 0 {
 			v.skills = v.skills[:len(v.skills)-1]

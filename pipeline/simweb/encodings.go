@@ -2,7 +2,6 @@ package simweb
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +9,17 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
-// bombSize is what a bomb decodes to, in bytes.
-const bombSize = 256 << 20
+// A bomb decodes to bombParts times bombPart bytes. Both formats may be joined
+// end to end (RFC 1952, section 2.2; RFC 8878, section 3), so that one part is
+// compressed and repeated.
+const (
+	bombPart  = 1 << 20
+	bombParts = 256
+)
 
 // bombs are made when they are first asked for.
 type bombs struct {
@@ -32,16 +37,9 @@ func (o *onceBytes) get(make func() ([]byte, error)) ([]byte, error) {
 	return o.b, o.err
 }
 
-// sameBytes is a reader of n letters.
-func sameBytes(n int64) io.Reader { return io.LimitReader(letters{}, n) }
-
-type letters struct{}
-
-func (letters) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'a'
-	}
-	return len(p), nil
+func repeated(encode func(io.Reader) ([]byte, error)) ([]byte, error) {
+	part, err := encode(bytes.NewReader(bytes.Repeat([]byte("a"), bombPart)))
+	return bytes.Repeat(part, bombParts), err
 }
 
 func gzipped(r io.Reader) ([]byte, error) {
@@ -103,7 +101,7 @@ func bomb(name, coding string, made func(*bombs) ([]byte, error)) *behaviour {
 }
 
 func gzipBomb(b *bombs) ([]byte, error) {
-	return b.gzip.get(func() ([]byte, error) { return gzipped(sameBytes(bombSize)) })
+	return b.gzip.get(func() ([]byte, error) { return repeated(gzipped) })
 }
 
 func encodings() []*behaviour {
@@ -139,7 +137,7 @@ func encodings() []*behaviour {
 			})
 		}),
 		bomb("zstd_bomb", "zstd", func(b *bombs) ([]byte, error) {
-			return b.zstd.get(func() ([]byte, error) { return zstded(sameBytes(bombSize)) })
+			return b.zstd.get(func() ([]byte, error) { return repeated(zstded) })
 		}),
 		&behaviour{
 			name: "gzip_broken", status: 200, header: textType + "Content-Encoding: gzip\r\n",

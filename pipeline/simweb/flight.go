@@ -17,6 +17,7 @@ type flight struct {
 
 	mu    sync.Mutex
 	open  bool
+	owed  bool // the log has yet to be told
 	gone  bool // the client has closed
 	start time.Time
 	end   time.Time
@@ -31,7 +32,7 @@ func (f *flight) begin(t time.Time) {
 	if f.gone || f.open {
 		return
 	}
-	f.open = true
+	f.open, f.owed = true, true
 	f.log.pending.Add(1)
 	f.log.enter()
 }
@@ -50,7 +51,16 @@ func (f *flight) leave() {
 	}
 	f.open, f.end = false, f.now()
 	f.log.leave(f.end.Sub(f.start))
-	f.log.pending.Add(-1)
+}
+
+// logged says that the log has the request now.
+func (f *flight) logged() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.owed {
+		f.owed = false
+		f.log.pending.Add(-1)
+	}
 }
 
 // hangUp is the client's close.

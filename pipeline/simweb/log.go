@@ -70,7 +70,8 @@ type journal struct {
 
 	questions, dials, conns, handshakes, requests atomic.Int64
 	unverified, bytes                             atomic.Int64
-	inFlight, peak, pending                       atomic.Int64
+	inFlight, peak                                atomic.Int64
+	pending                                       atomic.Int64 // begun and not yet in the log
 	slotTime, blockedTime                         atomic.Int64
 }
 
@@ -122,8 +123,7 @@ func (j *journal) leave(d time.Duration) {
 }
 
 // Log gives the entries so far in the order they ended; it is empty unless the
-// log is kept in memory. It waits a moment for requests that the client has
-// just left.
+// log is kept in memory. It waits a moment for requests that have just ended.
 func (w *Web) Log() []Entry {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

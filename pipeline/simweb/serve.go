@@ -36,8 +36,11 @@ func (w *Web) serve(raw *net.TCPConn) {
 	p.flight = w.flights.take(at, w)
 	defer w.flights.drop(at)
 	p.flight.begin(p.accepted)
-	defer p.logConn()
-	defer p.flight.finish()
+	defer func() {
+		p.flight.finish()
+		p.flight.logged()
+		p.logConn()
+	}()
 
 	secured, err := p.handshake()
 	w.log.add(Entry{
@@ -237,6 +240,7 @@ func (x *exchange) answer() bool {
 		}
 	}
 	x.web.log.add(e)
+	x.peer.flight.logged()
 	return keep && !strings.EqualFold(x.header.Get("Connection"), "close")
 }
 

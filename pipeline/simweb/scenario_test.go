@@ -1,0 +1,145 @@
+package simweb
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestScenarioErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name, text, want string
+	}{
+		{"unknown key", "sites:\n  - name: a.example\n    colour: red\n", "[3:5]"},
+		{"unknown key of an answer", "sites:\n  - name: a.example\n    card: {do: html, sing: loud}\n", "[3:"},
+		{"unknown behaviour", "sites:\n  - name: a.example\n    card: {do: dance}\n", `site a.example: no behaviour "dance"`},
+		{"unknown dns", "sites:\n  - name: a.example\n    dns: carrier pigeon\n", `no dns behaviour`},
+		{"unknown link", "sites:\n  - name: a.example\n    link: string\n", `no link behaviour`},
+		{"unknown tls", "sites:\n  - name: a.example\n    www: {tls: rot13}\n", `no tls behaviour`},
+		{"unknown move", "sites:\n  - name: a.example\n    move: away\n", `no move`},
+		{"unknown outcome", "sites:\n  - name: a.example\n    expect: {outcome: lovely}\n", `no outcome`},
+		{"no name", "sites:\n  - note: nobody\n", `site 1 has no name`},
+		{"name twice", "sites:\n  - name: a.example\n  - name: www.a.example\n", `twice`},
+		{"no expectation", "sites:\n  - name: a.example\n    card: {status: 200}\n", `need an expect`},
+		{"behaviour with a body", "sites:\n  - name: a.example\n    card: {do: html, body: x}\n", `takes no status`},
+		{"status", "sites:\n  - name: a.example\n    card: {status: 20}\n    expect: {outcome: card}\n", `status 20`},
+		{"header", "sites:\n  - name: a.example\n    card: {status: 200, headers: [oops]}\n    expect: {outcome: card}\n", `no header line`},
+		{"too large", "sites:\n  - name: a.example\n    card: {status: 200, body: abcd, repeat: 100000000}\n    expect: {outcome: card}\n", `64 MB`},
+		{"no YAML", "sites: [", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadScenario(strings.NewReader(tt.text))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q in it", err, tt.want)
+			}
+		})
+	}
+}
+
+// Where the answers of a scenario are all named behaviours, what it expects is
+// what their effects add up to.
+func TestScenariosExpectTheirFates(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scenario files %v, %v", files, err)
+	}
+	for _, file := range files {
+		s, err := LoadScenario(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := start(t, Config{Scenario: s})
+		for i := range s.Sites {
+			site := &s.Sites[i]
+			p := w.plan(site.Name, 0)
+			if p.robots.custom || p.card1.custom || p.card2.custom || p.www != nil || p.paths != nil {
+				continue
+			}
+			want, got := w.Fate(1, site.Name), p.fate(site.Name)
+			if len(want.Fetches) == 0 {
+				got.Fetches = nil
+			}
+			if d := cmp.Diff(want, got, cmpopts.IgnoreFields(Fate{}, "Card")); d != "" {
+				t.Errorf("%s: %s (-expected +composed):\n%s", file, site.Name, d)
+			}
+		}
+	}
+}
+
+func TestOnlyScenarioNamesExist(t *testing.T) {
+	w := oneSite(t, ScenarioSite{})
+	if f := w.Fate(1, "other.example"); f.Outcome != "dns_not_found" {
+		t.Errorf("another name is %s", f.Outcome)
+	}
+	if f := w.Fate(1, "www.site.example"); f.Outcome != "not_found" {
+		t.Errorf("the www form is %s", f.Outcome)
+	}
+}
+
+// A written answer is sent as written, with the host filled in, and the www
+// host may do otherwise.
+func TestWrittenAnswers(t *testing.T) {
+	s, err := LoadScenario("testdata/sites.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, Config{Scenario: s})
+	c := browser(t, w)
+	if status, _, err := get(t, c, "https://www-rules.example"+RobotsPath); err != nil || status != 404 {
+		t.Errorf("apex: status %d, %v", status, err)
+	}
+	if status, body, err := get(t, c, "https://www.www-rules.example"+RobotsPath); err != nil || status != 200 || !strings.Contains(string(body), "Disallow") {
+		t.Errorf("www: status %d, %q, %v", status, body, err)
+	}
+	if status, _, err := get(t, c, "https://www-rules.example"+CardPath); err != nil || status != 301 {
+		t.Errorf("redirect: status %d, %v", status, err)
+	}
+	log := requests(w.Log())
+	if got := log[2].Location; got != "https://www.www-rules.example"+CardPath {
+		t.Errorf("Location %q", got)
+	}
+	if got := log[1].Denies; !slices.Equal(got, []string{CardPath, LegacyPath}) {
+		t.Errorf("the log says that %v is disallowed", got)
+	}
+}
+
+// README.md names every behaviour.
+func TestReadmeNamesEveryBehaviour(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Collect(maps.Keys(newCatalogue()))
+	names = slices.AppendSeq(names, maps.Keys(nameServices))
+	names = slices.AppendSeq(names, maps.Keys(handshakes))
+	names = slices.AppendSeq(names, maps.Keys(links))
+	for _, n := range slices.Sorted(slices.Values(names)) {
+		if !strings.Contains(string(text), "`"+n+"`") {
+			t.Errorf("README.md does not name %s", n)
+		}
+	}
+}
+
+func FuzzReadScenario(f *testing.F) {
+	for _, file := range []string{"testdata/hostile.yaml", "testdata/sites.yaml"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add("sites:\n  - name: a.example\n    card: {do: html}\n")
+	f.Add("only: yes\nsites: []\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ReadScenario(strings.NewReader(text))
+		if err == nil && len(s.Names()) != len(s.byName) {
+			t.Errorf("%d sites, %d names", len(s.Sites), len(s.byName))
+		}
+	})
+}
