@@ -61,7 +61,11 @@ func newConfigCheck(s streams) *cobra.Command {
 			if err := c.requireIdentity(); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.out, "%s: ready; requests go out as %q\n", c.path, c.userAgent())
+			id, err := identify(c)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.out, "%s: ready; requests go out as %q, signed by %s\n", c.path, id.userAgent, id.keyID)
 			return nil
 		},
 	}

@@ -22,13 +22,9 @@ type identity struct {
 
 // identify makes the operator's identity from the configuration.
 func identify(c *config) (*identity, error) {
-	files := make([]signing.KeyFile, len(c.Signing.Keys))
-	for i, k := range c.Signing.Keys {
-		files[i] = signing.KeyFile{Path: k.File, NotBefore: k.NotBefore, Expires: k.Expires}
-	}
-	keys, err := signing.LoadKeySet(files)
+	keys, err := c.keySet()
 	if err != nil {
-		return nil, usagef("signing.keys: %w", err)
+		return nil, err
 	}
 	return newIdentity(c, keys)
 }

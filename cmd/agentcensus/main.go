@@ -103,9 +103,7 @@ killed and started again at any time.`,
 		return usagef("%w; see '%s --help'", err, c.CommandPath())
 	})
 	root.AddCommand(commands(s)...)
-	for _, c := range root.Commands() {
-		refuseStrayArguments(c)
-	}
+	refuseStrayArguments(root)
 	return root
 }
 
@@ -118,6 +116,10 @@ func refuseStrayArguments(c *cobra.Command) {
 			}
 			return nil
 		}
+	}
+	if c.HasSubCommands() && !c.Runnable() {
+		// Cobra would take a mistyped command for a call for help.
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	}
 	for _, sub := range c.Commands() {
 		refuseStrayArguments(sub)
