@@ -129,6 +129,12 @@ func TestCrawlTellsTheTruth(t *testing.T) {
 	if wrong > 0 {
 		t.Errorf("%d of %d sites are told wrong", wrong, names)
 	}
+	for i, v := range w.Check(simweb.Limits{}) {
+		if i == 20 {
+			t.Fatal("and more")
+		}
+		t.Errorf("promise broken: %v", v)
+	}
 	for _, o := range pipeline.Outcomes {
 		if o != pipeline.OutcomeInterrupted && o != pipeline.OutcomeOptedOut && !outcomes[string(o)] {
 			t.Errorf("no site of this web ends as %s: its truth is no test of that", o)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentcensus/pipeline"
+	"agentcensus/pipeline/simweb"
 	"agentcensus/sink"
 	"agentcensus/sources"
 )
@@ -95,7 +96,10 @@ func runCrawl(ctx context.Context, s streams, f crawlFlags) error {
 		return r.refused(over)
 	}
 	if f.simulated {
-		if err := r.simulate(ctx, f.seed, f.profile, f.latency); err != nil {
+		if err := r.simulate(ctx, simweb.Config{
+			Seed: f.seed, Profile: f.profile, Log: simweb.LogCounters,
+			Latency: simweb.Lognormal{Median: f.latency, Sigma: latencySigma},
+		}); err != nil {
 			return err
 		}
 	}

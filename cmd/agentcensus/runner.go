@@ -143,11 +143,9 @@ func (r *runner) unfinished() (*sink.Header, error) {
 }
 
 // simulate starts the simulated web and diverts every request to it.
-func (r *runner) simulate(ctx context.Context, seed uint64, profile string, latency time.Duration) error {
-	w, err := simweb.Start(ctx, simweb.Config{
-		Seed: seed, Profile: profile, Bot: r.identity.tokens[0], Log: simweb.LogCounters,
-		Latency: simweb.Lognormal{Median: latency, Sigma: latencySigma}, Verify: r.identity.verify(),
-	})
+func (r *runner) simulate(ctx context.Context, c simweb.Config) error {
+	c.Bot, c.Verify = r.identity.tokens[0], r.identity.verify()
+	w, err := simweb.Start(ctx, c)
 	if err != nil {
 		return usagef("--simulate: %w", err)
 	}
