@@ -34,14 +34,7 @@ type nameserver struct {
 // serve starts a nameserver on UDP and TCP.
 func serve(t *testing.T, answer func(w dns.ResponseWriter, q *dns.Msg)) *nameserver {
 	t.Helper()
-	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", pc.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pc, l := listen(t)
 	s := &nameserver{addr: pc.LocalAddr().String(), ports: map[string]int{}, types: map[uint16]int{}}
 	h := dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		s.queries.Add(1)
@@ -68,6 +61,26 @@ func serve(t *testing.T, answer func(w dns.ResponseWriter, q *dns.Msg)) *nameser
 	}
 	started.Wait()
 	return s
+}
+
+// listen opens one port for UDP and TCP; the port free for one may be taken
+// for the other.
+func listen(t *testing.T) (net.PacketConn, net.Listener) {
+	t.Helper()
+	var errs []error
+	for range 50 {
+		pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", pc.LocalAddr().String())
+		if err == nil {
+			return pc, l
+		}
+		errs = append(errs, err, pc.Close())
+	}
+	t.Fatal(errors.Join(errs...))
+	return nil, nil
 }
 
 // zone answers with the records and codes it holds, NODATA for the rest.
