@@ -33,6 +33,14 @@ type Options struct {
 	// OutageAfter is how many sites in a row without one HTTP answer mean that
 	// the network is gone; 0: 200.
 	OutageAfter int
+	// RankOf gives the rank of a list's entry, for the rank ranges of the
+	// totals; ranks go up with the entries. Entries are counted from 1 to
+	// List.Entries, and in a list with gaps in its ranks the two differ. nil:
+	// an entry's number is its rank.
+	RankOf func(entry int64) int64
+	// Vouched says that no answer of a site tells whether the network is there:
+	// sites that ended without one are held back until [Crawl.Vouch].
+	Vouched bool
 	// Committed is told how long each commit of the state took; nil is allowed.
 	Committed func(took time.Duration)
 }
@@ -117,6 +125,9 @@ func OpenCrawl(ctx context.Context, o Options) (*Crawl, error) {
 	if o.OutageAfter <= 0 {
 		o.OutageAfter = outageAfter
 	}
+	if o.RankOf == nil {
+		o.RankOf = func(entry int64) int64 { return entry }
+	}
 	lock, err := AcquireLock(o.Out, string(o.Kind), o.Now())
 	if err != nil {
 		return nil, err
@@ -195,8 +206,8 @@ func (c *Crawl) resume(ctx context.Context, h Header) error {
 	if err != nil {
 		return cannotGoOn(h.Kind, err)
 	}
-	for rank := range c.store.Interrupted() {
-		if err := c.end(ctx, Record{Rank: rank, Outcome: outcomeInterrupted, Reason: "crash"}); err != nil {
+	for entry := range c.store.Interrupted() {
+		if err := c.end(ctx, Record{Entry: entry, Outcome: outcomeInterrupted, Reason: "crash"}); err != nil {
 			return err
 		}
 	}
@@ -275,9 +286,12 @@ func (c *Crawl) Date() string { return c.header.Date() }
 // Resumed says whether an earlier process began the crawl.
 func (c *Crawl) Resumed() bool { return c.resumed }
 
-// Skip says whether a site has been dealt with: ended, or begun and never to
+// Rank is the rank of an entry of the list.
+func (c *Crawl) Rank(entry int64) int64 { return c.options.RankOf(entry) }
+
+// Skip says whether an entry has been dealt with: ended, or begun and never to
 // be asked again.
-func (c *Crawl) Skip(rank int64) bool { return c.store.Begun(rank) }
+func (c *Crawl) Skip(entry int64) bool { return c.store.Begun(entry) }
 
 // Settled is how many sites have ended so far; sites held back are not in it.
 func (c *Crawl) Settled() int64 {
@@ -285,9 +299,11 @@ func (c *Crawl) Settled() int64 {
 	return ended
 }
 
-// Begin marks sites as begun and returns when that is on the disk. Only then
-// may they be asked.
-func (c *Crawl) Begin(ctx context.Context, ranks []int64) error { return c.store.Begin(ctx, ranks) }
+// Begin marks entries as begun and returns when that is on the disk. Only then
+// may their sites be asked.
+func (c *Crawl) Begin(ctx context.Context, entries []int64) error {
+	return c.store.Begin(ctx, entries)
+}
 
 // Close commits what has ended and releases the lock. Sites that are begun, or
 // held back, count as interrupted when the crawl goes on. A second Close does

@@ -18,8 +18,11 @@ type Facts struct {
 
 	// MissingCheck gives the row of checks for a publisher that has none yet
 	// because its site was interrupted; false: it is to have none. It is asked
-	// in the order of ranks, in weekly crawls only. nil: none is to have any.
-	MissingCheck func(rank int64) (Check, bool)
+	// in the order of entries, in weekly crawls only. nil: none is to have any.
+	MissingCheck func(entry int64) (Check, bool)
+	// OmitCheck says of a row of checks that it is not to be published after
+	// all. nil: all are.
+	OmitCheck func(Check) bool
 }
 
 // Summary is what a finished crawl came to.
@@ -118,8 +121,7 @@ func (c *Crawl) writeTables(totals *Totals, facts Facts) (cards int64, err error
 	if c.header.Kind != Weekly {
 		return cards, nil
 	}
-	checks := completed(stored[Check](c.store), c.header.List.Entries, facts.MissingCheck)
-	return cards, WriteTable(out, meta, checks)
+	return cards, WriteTable(out, meta, c.checks(facts))
 }
 
 func (c *Crawl) crawlRow(totals *Totals, cards int64, facts Facts) (CrawlRow, error) {
@@ -173,15 +175,13 @@ func (c *Crawl) published() (bool, error) {
 }
 
 // stored yields the rows of a table that the state holds, in the order of
-// their ranks, one in memory at a time.
+// their entries, one in memory at a time.
 func stored[T Card | Check](store *state.Store) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for kept, err := range store.Rows(TableName[T]()) {
 			var row T
 			if err == nil {
-				if err = json.Unmarshal(kept.Data, &row); err != nil {
-					err = fmt.Errorf("reading the row of rank %d from the state: %w", kept.Rank, err)
-				}
+				row, err = restored[T](kept)
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -190,33 +190,48 @@ func stored[T Card | Check](store *state.Store) iter.Seq2[T, error] {
 	}
 }
 
-// completed adds the rows that missing gives for ranks from 1 to entries that
-// are not among rows.
-func completed(rows iter.Seq2[Check, error], entries int64, missing func(int64) (Check, bool)) iter.Seq2[Check, error] {
+func restored[T Card | Check](kept state.Stored) (row T, err error) {
+	if err := json.Unmarshal(kept.Data, &row); err != nil {
+		return row, fmt.Errorf("reading the row of entry %d from the state: %w", kept.Rank, err)
+	}
+	return row, nil
+}
+
+// checks yields the rows of checks: those of the state, less those to be
+// omitted, and those of publishers that have none there.
+func (c *Crawl) checks(facts Facts) iter.Seq2[Check, error] {
+	missing, omit := facts.MissingCheck, facts.OmitCheck
 	if missing == nil {
-		return rows
+		missing = func(int64) (Check, bool) { return Check{}, false }
+	}
+	if omit == nil {
+		omit = func(Check) bool { return false }
 	}
 	return func(yield func(Check, error) bool) {
 		next := int64(1)
 		fill := func(upTo int64) bool {
 			for ; next <= upTo; next++ {
-				if row, ok := missing(next); ok && !yield(row, nil) {
+				if row, ok := missing(next); ok && !omit(row) && !yield(row, nil) {
 					return false
 				}
 			}
 			return true
 		}
-		for row, err := range rows {
+		for kept, err := range c.store.Rows(TableName[Check]()) {
+			var row Check
+			if err == nil {
+				row, err = restored[Check](kept)
+			}
 			if err != nil {
 				yield(row, err)
 				return
 			}
-			if !fill(row.Rank-1) || !yield(row, nil) {
+			if !fill(kept.Rank-1) || !omit(row) && !yield(row, nil) {
 				return
 			}
-			next = row.Rank + 1
+			next = kept.Rank + 1
 		}
-		fill(entries)
+		fill(c.header.List.Entries)
 	}
 }
 

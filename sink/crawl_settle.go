@@ -25,7 +25,7 @@ const interruptionsKey = "interruptions"
 // Record is what a crawl keeps of one list entry: of a site without a card
 // nothing but what is added up.
 type Record struct {
-	Rank            int64
+	Entry           int64 // its number in the list, from 1
 	Outcome, Reason string
 	Fetches         []FetchRecord
 	// Card is the row of a publisher; there is one when Outcome is card,
@@ -33,7 +33,7 @@ type Record struct {
 	Card *Card
 	// Check is the publisher's row of a weekly crawl.
 	Check *Check
-	// Answered says that the site was answered by HTTP.
+	// Answered says that an answer by HTTP decided.
 	Answered bool
 	// Neutral says that the record tells nothing of the network: the site was
 	// not asked.
@@ -51,12 +51,12 @@ var ErrOutage = errors.New("too many sites in a row without one answer: the netw
 
 // Settle takes the end of a site. A site that answered, or was not asked, is
 // on the disk within a second. One that gave no answer is held back until a
-// later one answers: until then nobody knows whose fault it was. When
-// Options.OutageAfter are held back they all end as interrupted, and Settle
-// returns ErrOutage from then on.
+// later one answers, or under Options.Vouched until [Crawl.Vouch]: until then
+// nobody knows whose fault it was. When Options.OutageAfter are held back they
+// all end as interrupted, and Settle returns ErrOutage from then on.
 func (c *Crawl) Settle(ctx context.Context, r Record) error {
 	if keeps := r.Card != nil; keeps != (r.Outcome == outcomeCard && !r.Suppressed) {
-		return fmt.Errorf("settling rank %d: outcome %s, card row: %t, suppressed: %t", r.Rank, r.Outcome, keeps, r.Suppressed)
+		return fmt.Errorf("settling entry %d: outcome %s, card row: %t, suppressed: %t", r.Entry, r.Outcome, keeps, r.Suppressed)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,6 +64,8 @@ func (c *Crawl) Settle(ctx context.Context, r Record) error {
 	case c.outage:
 		return ErrOutage
 	case r.Neutral:
+		return c.end(ctx, r)
+	case r.Answered && c.options.Vouched:
 		return c.end(ctx, r)
 	case r.Answered:
 		if err := c.release(ctx); err != nil {
@@ -75,14 +77,45 @@ func (c *Crawl) Settle(ctx context.Context, r Record) error {
 	if len(c.held) < c.options.OutageAfter {
 		return nil
 	}
+	if err := c.giveUp(ctx); err != nil {
+		return err
+	}
+	return ErrOutage
+}
+
+// Held is how many sites are held back.
+func (c *Crawl) Held() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.held)
+}
+
+// Vouch ends the sites held back as they are: something else than a site says
+// that the network here is there.
+func (c *Crawl) Vouch(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.outage {
+		return ErrOutage
+	}
+	return c.release(ctx)
+}
+
+// Outage says that the network here is gone: the sites held back end as
+// interrupted, durably, and Settle returns ErrOutage from then on.
+func (c *Crawl) Outage(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.giveUp(ctx)
+}
+
+// giveUp is Outage for who holds mu.
+func (c *Crawl) giveUp(ctx context.Context) error {
 	c.outage = true
 	for i, held := range c.held {
 		c.held[i] = interrupted(held)
 	}
-	if err := errors.Join(c.release(ctx), c.store.Flush(ctx)); err != nil {
-		return err
-	}
-	return ErrOutage
+	return errors.Join(c.release(ctx), c.store.Flush(ctx))
 }
 
 // interrupted is a record whose failure was the crawler's own. Its requests
@@ -112,11 +145,12 @@ func (c *Crawl) release(ctx context.Context) error {
 
 // end adds a record up and puts its rows into the state.
 func (c *Crawl) end(ctx context.Context, r Record) error {
-	ending := state.Record{Rank: r.Rank, Counters: []state.Counter{
-		{Key: NewSiteKey(r.Rank, r.Outcome, r.Reason).Key(), Add: []int64{1}},
+	rank := c.Rank(r.Entry)
+	ending := state.Record{Rank: r.Entry, Counters: []state.Counter{
+		{Key: NewSiteKey(rank, r.Outcome, r.Reason).Key(), Add: []int64{1}},
 	}}
 	for _, f := range r.Fetches {
-		ending.Counters = append(ending.Counters, state.Counter{Key: NewFetchKey(r.Rank, f).Key(), Add: f.Count().Values()})
+		ending.Counters = append(ending.Counters, state.Counter{Key: NewFetchKey(rank, f).Key(), Add: f.Count().Values()})
 	}
 	if !r.Suppressed {
 		var err error
@@ -125,7 +159,7 @@ func (c *Crawl) end(ctx context.Context, r Record) error {
 		}
 	}
 	if err := c.store.End(ctx, ending); err != nil {
-		return fmt.Errorf("settling rank %d: %w", r.Rank, err)
+		return fmt.Errorf("settling entry %d: %w", r.Entry, err)
 	}
 	return nil
 }
@@ -137,7 +171,7 @@ func (r Record) rows() ([]state.Row, error) {
 	add := func(table string, row any) error {
 		data, err := json.Marshal(row)
 		if err != nil {
-			return fmt.Errorf("settling rank %d: %w", r.Rank, err)
+			return fmt.Errorf("settling entry %d: %w", r.Entry, err)
 		}
 		rows = append(rows, state.Row{Table: table, Data: data})
 		return nil

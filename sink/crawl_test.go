@@ -53,7 +53,7 @@ func noError(t *testing.T, err error) {
 
 // withoutCard is a site that answered without a card, published one with a card.
 func withoutCard(rank int64) Record {
-	return Record{Rank: rank, Outcome: "not_found", Answered: true, Fetches: []FetchRecord{
+	return Record{Entry: rank, Outcome: "not_found", Answered: true, Fetches: []FetchRecord{
 		{Path: "/robots.txt", Outcome: "no_rules", Reason: "status_404", HTTPStatus: 404, Requests: 1, Elapsed: time.Millisecond},
 		{Path: "/.well-known/agent-card.json", Outcome: "not_found", HTTPStatus: 404, Requests: 2, BodyBytes: 10, Elapsed: time.Millisecond},
 	}}
@@ -61,14 +61,14 @@ func withoutCard(rank int64) Record {
 
 func published(rank int64, site string) Record {
 	text, no := `{"name":"`+site+`"}`, false
-	return Record{Rank: rank, Outcome: "card", Answered: true, Card: &Card{
+	return Record{Entry: rank, Outcome: "card", Answered: true, Card: &Card{
 		Rank: rank, Site: site, CardURL: "https://" + site + "/.well-known/agent-card.json", Name: new(""), Streaming: &no, CardJSON: &text,
 		Skills: []Skill{{ID: new("s"), Tags: []string{}}},
 	}}
 }
 
 func silent(rank int64) Record {
-	return Record{Rank: rank, Outcome: "timeout", Reason: "connect", Fetches: []FetchRecord{
+	return Record{Entry: rank, Outcome: "timeout", Reason: "connect", Fetches: []FetchRecord{
 		{Path: "/robots.txt", Outcome: "timeout", Reason: "connect", Requests: 1, Elapsed: 5 * time.Second},
 	}}
 }
@@ -76,7 +76,7 @@ func silent(rank int64) Record {
 func settle(t *testing.T, c *Crawl, records ...Record) {
 	t.Helper()
 	for _, r := range records {
-		noError(t, c.Begin(t.Context(), []int64{r.Rank}))
+		noError(t, c.Begin(t.Context(), []int64{r.Entry}))
 		noError(t, c.Settle(t.Context(), r))
 	}
 }
@@ -121,8 +121,8 @@ func TestACrawlFromStartToTables(t *testing.T) {
 	suppressed := published(4, "")
 	suppressed.Card, suppressed.Suppressed = nil, true
 	settle(t, c, suppressed)
-	noError(t, c.Settle(t.Context(), Record{Rank: 5, Outcome: "invalid_name", Reason: "empty", Neutral: true}))
-	noError(t, c.Settle(t.Context(), Record{Rank: 6, Outcome: "opted_out", Neutral: true}))
+	noError(t, c.Settle(t.Context(), Record{Entry: 5, Outcome: "invalid_name", Reason: "empty", Neutral: true}))
+	noError(t, c.Settle(t.Context(), Record{Entry: 6, Outcome: "opted_out", Neutral: true}))
 	noError(t, WriteStatus(out, Status{Kind: "monthly", Outcomes: map[string]int64{"card": 3}}))
 	noError(t, os.WriteFile(ListCopyPath(out, Monthly), []byte("first.example\n"), 0o600))
 
@@ -380,7 +380,7 @@ func TestSilentSitesAreHeldBackUntilOneAnswers(t *testing.T) {
 	o.OutageAfter = 4
 	c := open(t, o)
 	settle(t, c, silent(1), silent(2), silent(3))
-	noError(t, c.Settle(t.Context(), Record{Rank: 20, Outcome: "duplicate", Neutral: true}))
+	noError(t, c.Settle(t.Context(), Record{Entry: 20, Outcome: "duplicate", Neutral: true}))
 	if c.Settled() != 1 {
 		t.Errorf("%d settled while three are held back", c.Settled())
 	}
@@ -430,7 +430,7 @@ func TestARowWithoutItsOutcomeIsRefused(t *testing.T) {
 	missing.Card = nil
 	for _, r := range []Record{wrong, missing} {
 		if err := c.Settle(t.Context(), r); err == nil {
-			t.Errorf("rank %d was taken", r.Rank)
+			t.Errorf("entry %d was taken", r.Entry)
 		}
 	}
 }

@@ -64,6 +64,35 @@ func AcquireLock(out, doing string, now time.Time) (*Lock, error) {
 	return &Lock{file: file}, nil
 }
 
+// Holder says who has the lock of the output directory out; nil: nobody. It
+// keeps nobody from taking it, unless a number of a process that was killed has
+// come to a new one: then for an instant.
+func Holder(out string) (_ *LockedError, err error) {
+	file, err := os.Open(lockPath(out))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asking who holds the lock: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	var locked *LockedError
+	if err := whoHolds(file, out); !errors.As(err, &locked) {
+		return nil, err
+	}
+	if locked.PID == 0 {
+		return nil, nil
+	}
+	switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); {
+	case err == nil:
+		return nil, nil // the close gives it back
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return locked, nil
+	default:
+		return nil, fmt.Errorf("asking who holds the lock: %w", err)
+	}
+}
+
 // Release gives the lock up. The file stays: removing it could take the lock
 // of the next holder away from under it.
 func (l *Lock) Release() error {

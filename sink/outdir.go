@@ -79,6 +79,21 @@ func Unfinished(out string, kind Kind, now time.Time) (_ *Header, err error) {
 	return peek(out, kind)
 }
 
+// UnfinishedKinds lists the kinds that have an unfinished crawl under out,
+// running or not. It reads no state and takes no lock.
+func UnfinishedKinds(out string) ([]Kind, error) {
+	var kinds []Kind
+	for _, kind := range Kinds {
+		_, err := os.Stat(statePath(out, kind))
+		if err == nil {
+			kinds = append(kinds, kind)
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("looking for unfinished crawls: %w", err)
+		}
+	}
+	return kinds, nil
+}
+
 // peek is Unfinished for the holder of the lock.
 func peek(out string, kind Kind) (*Header, error) {
 	raw, err := state.Peek(statePath(out, kind))

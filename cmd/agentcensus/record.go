@@ -28,7 +28,7 @@ func (k *keeper) Begin(ctx context.Context, sites []pipeline.Site) error {
 
 func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 	rec := sink.Record{
-		Rank: r.Site.Rank, Outcome: string(r.Outcome), Reason: r.Reason,
+		Entry: r.Site.Rank, Outcome: string(r.Outcome), Reason: r.Reason,
 		Answered: r.Answered(), Neutral: r.Outcome.Ours(),
 	}
 	for _, f := range r.Fetches {
