@@ -42,8 +42,9 @@ type FetchResult struct {
 	Elapsed time.Duration
 	// Latency is the time of the last request.
 	Latency time.Duration
-	// Target is the URL of the last request.
+	// Target is the URL of the last request, At when it was begun.
 	Target string
+	At     time.Time
 	// Err is the failure in words, empty when an HTTP answer decided.
 	Err string
 	// Answered says that an HTTP answer was received.

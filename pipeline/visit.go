@@ -256,7 +256,7 @@ func fetchResult(path string, a fetch.Answer, o Outcome, reason string) FetchRes
 	f := FetchResult{
 		Path: path, Outcome: o, Reason: reason,
 		HTTPStatus: a.Status, Requests: a.Requests, BodyBytes: a.BodyBytes,
-		Elapsed: a.Elapsed, Latency: a.Latency, Answered: a.Status != 0,
+		Elapsed: a.Elapsed, Latency: a.Latency, At: a.At, Answered: a.Status != 0,
 	}
 	if a.URL != nil {
 		f.Target = a.URL.String()
