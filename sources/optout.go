@@ -58,6 +58,18 @@ func LoadSuppressed(path string) (*OptOut, error) {
 	return loadRules(path, true)
 }
 
+// ParseEntry makes a set of one entry, written as a line of the file would be.
+// Nothing is read: Reload and Poll are not for it.
+func ParseEntry(line string) (*OptOut, error) {
+	name, below, err := parseRule(line)
+	if err != nil {
+		return nil, err
+	}
+	o := &OptOut{}
+	o.rules.Store(&rules{name: below})
+	return o, nil
+}
+
 func loadRules(path string, optional bool) (*OptOut, error) {
 	o := &OptOut{path: path, optional: optional}
 	o.rules.Store(&rules{})
