@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -71,7 +72,9 @@ func subdirs(dir, prefix string) ([]string, error) {
 
 // ReadTable yields the rows of one file in its order, a few in memory at a
 // time. A column that an older file lacks has its zero value, NULL where it can
-// be. The first error ends the sequence; a damaged file's wraps [ErrBroken].
+// be. The first error ends the sequence; a cut, foreign or damaged file's wraps
+// [ErrBroken]. It is for files of one's own: single bytes changed within a
+// footer can keep parquet-go busy for ever.
 func ReadTable[T Row](path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := withFile(path, func(file *parquet.File) error {
@@ -149,20 +152,25 @@ func guard[V any](call func() (V, error)) (value V, err error) {
 	return call()
 }
 
-// checkEnds looks for the format's magic bytes at both ends.
+// checkEnds looks for the format's magic bytes at both ends, and at the length
+// of the footer, for which parquet-go would allocate whatever it says.
 func checkEnds(r io.ReaderAt, size int64) error {
 	const magic = "PAR1"
 	if size < int64(2*len(magic)+4) {
 		return fmt.Errorf("%w: %d bytes are too few", ErrBroken, size)
 	}
-	for _, offset := range []int64{0, size - int64(len(magic))} {
-		found := make([]byte, len(magic))
-		if _, err := r.ReadAt(found, offset); err != nil {
-			return fmt.Errorf("reading %d bytes at %d: %w", len(magic), offset, err)
-		}
-		if string(found) != magic {
-			return fmt.Errorf("%w: no %s at byte %d", ErrBroken, magic, offset)
-		}
+	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
+	if _, err := r.ReadAt(head, 0); err != nil {
+		return fmt.Errorf("reading the first bytes: %w", err)
+	}
+	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return fmt.Errorf("reading the last bytes: %w", err)
+	}
+	if string(head) != magic || string(tail[4:]) != magic {
+		return fmt.Errorf("%w: it does not begin and end with %s", ErrBroken, magic)
+	}
+	if footer := int64(binary.LittleEndian.Uint32(tail)); footer > size-int64(len(head)+len(tail)) {
+		return fmt.Errorf("%w: a footer of %d bytes in a file of %d", ErrBroken, footer, size)
 	}
 	return nil
 }
