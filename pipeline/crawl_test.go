@@ -148,6 +148,17 @@ func TestOneSite(t *testing.T) {
 				"www." + rules:            {status: 200, body: "User-agent: *\nAllow: /\n"},
 				"www.a.example/rules.txt": {status: 200, body: "User-agent: *\nDisallow: /\n"}},
 			outcome: OutcomeRobotsDisallowed, reason: "star_group", asked: []string{rules, "www." + rules, "www.a.example/rules.txt"}},
+		{name: "robots.txt moved on inside the sister origin is followed without rules",
+			pages: map[string]page{
+				rules:                     {location: "https://www.a.example/robots.txt"},
+				"www." + rules:            {location: "/rules.txt"},
+				"www.a.example/rules.txt": {status: 200, body: "User-agent: *\nDisallow: /\n"}},
+			outcome: OutcomeRobotsDisallowed, reason: "star_group", asked: []string{rules, "www." + rules, "www.a.example/rules.txt"}},
+		{name: "robots.txt that comes back to another path of the first origin closes the site",
+			pages: map[string]page{
+				rules:          {location: "https://www.a.example/robots.txt"},
+				"www." + rules: {location: "https://a.example/rules.txt"}},
+			outcome: OutcomeRobotsUnreadable, reason: "robots_loop", asked: []string{rules, "www." + rules}},
 		{name: "two robots.txt that wait for each other close the site",
 			pages: map[string]page{
 				rules:          {location: "https://www.a.example/x"},

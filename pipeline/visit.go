@@ -108,18 +108,22 @@ func (l *line) robotsOf(ctx context.Context, v *visit, host string) (*robots.Pol
 
 	u := originURL(host, RobotsPath)
 	_, known := v.exchange.Known(u)
+	inside := host // the origin whose robots.txt the redirects have led to
 	var fault error
 	a := v.exchange.Fetch(ctx, fetch.Request{
 		URL:     u,
 		Accept:  acceptRobots,
 		MaxBody: MaxRobotsBody,
-		Permit: func(ctx context.Context, u *url.URL, hop int) error {
+		Permit: func(ctx context.Context, u *url.URL, _ int) error {
 			if l.optedOut(u.Hostname()) {
 				return errOptedOut
 			}
-			if hop == 0 || u.Host == host || u.EscapedPath() == RobotsPath {
-				// Inside the origin there are no rules yet, and the sister
-				// origin's own robots.txt is what P1 asks of it first.
+			if u.EscapedPath() == RobotsPath {
+				inside = u.Host
+			}
+			if u.Host == inside {
+				// Its robots.txt is what is being read: there are no rules of
+				// that origin yet, and P1 asks for nothing else first.
 				return nil
 			}
 			var err error
