@@ -158,7 +158,7 @@ func nonceOf(input string) string {
 }
 
 // inFlight: never more at once over all sites (P4). A handshake without a
-// request counts like one.
+// request counts like one, a connection that was dropped before it does not.
 func (c *checker) inFlight(log []Entry) {
 	type edge struct {
 		at time.Time
@@ -172,7 +172,7 @@ func (c *checker) inFlight(log []Entry) {
 	}
 	var edges []edge
 	for _, e := range log {
-		if e.Kind == KindRequest || e.Kind == KindHandshake && !asked[e.Conn] {
+		if e.Kind == KindRequest || e.Kind == KindHandshake && e.Host != "" && !asked[e.Conn] {
 			edges = append(edges, edge{e.Start, 1}, edge{e.End, -1})
 		}
 	}

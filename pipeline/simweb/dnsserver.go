@@ -65,8 +65,7 @@ const ttl = 60
 
 func (w *Web) answerName(server int, rw dns.ResponseWriter, q *dns.Msg) {
 	if len(q.Question) != 1 {
-		m := new(dns.Msg).SetRcode(q, dns.RcodeFormatError)
-		w.note(rw.WriteMsg(m))
+		w.note(ignoreGone(rw.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeFormatError))))
 		return
 	}
 	name := strings.ToLower(strings.TrimSuffix(q.Question[0].Name, "."))
@@ -91,7 +90,7 @@ func (w *Web) answerName(server int, rw dns.ResponseWriter, q *dns.Msg) {
 		}
 		m.Truncate(size)
 	}
-	if err := rw.WriteMsg(m); err != nil && !w.isClosed() {
+	if err := ignoreGone(rw.WriteMsg(m)); err != nil && !w.isClosed() {
 		w.note(fmt.Errorf("simweb: DNS answer: %w", err))
 	}
 }
@@ -161,11 +160,11 @@ func (w *Web) addresses(p *plan) []netip.Addr {
 		return []netip.Addr{a.AddrPort().Addr().Unmap()}
 	}
 	var out []netip.Addr
-	if d.mixed {
-		out = fixed("10.0.0.5")
-	}
 	for i := range max(d.count, 1) {
 		out = append(out, publicV4(mix(p.seed+uint64(i))))
+	}
+	if d.mixed {
+		out = append(out, fixed("10.0.0.5")...)
 	}
 	if d.brokenV6 || p.hash("v6")%10 < 3 {
 		out = append(out, publicV6(p.seed))
@@ -227,7 +226,7 @@ type nameService struct {
 	none      bool // the name exists and has no address
 	count     int  // of IPv4 addresses
 	brokenV6  bool // an IPv6 address that swallows every packet, a good IPv4 one
-	mixed     bool // a private address before the public ones
+	mixed     bool // a private address after the public one
 	aliases   int  // length of the CNAME chain
 	addrs     []netip.Addr
 }

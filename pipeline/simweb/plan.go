@@ -10,6 +10,7 @@ type plan struct {
 	seed  uint64 // of this site
 	epoch int
 	bot   string
+	local bool // addresses are on loopback
 	pad   int
 	all   catalogue
 
@@ -107,6 +108,8 @@ func (p *plan) unreachable() effect {
 		return p.dns.effect
 	case p.link == linkRefused:
 		return effect{outcome: "connect_refused", reason: "refused"}
+	case p.link == linkBlackHole && p.local:
+		return effect{outcome: "timeout", reason: "handshake"}
 	case p.link == linkBlackHole:
 		return effect{outcome: "timeout", reason: "connect"}
 	}
@@ -165,7 +168,7 @@ func (w *Web) plan(name string, epoch int) *plan {
 	}
 	p := &plan{
 		base: base, seed: mix(w.cfg.Seed ^ fold(base)), epoch: epoch,
-		bot: w.cfg.Bot, pad: w.cfg.CardBytes, all: w.catalogue, dns: nameServices["ok"],
+		bot: w.cfg.Bot, local: w.cfg.Addresses == Loopback, pad: w.cfg.CardBytes, all: w.catalogue, dns: nameServices["ok"],
 	}
 	w.profile.draw(p, w.cfg)
 	return p

@@ -2,6 +2,7 @@ package simweb
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf16"
 )
 
@@ -36,8 +37,10 @@ func robotsFiles() []*behaviour {
 		noRules("robots_text", "There are no robots in our shop.\n", "no_line"),
 		noRules("robots_binary", "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", "no_line"),
 		// Rules that stand after the first 512,000 bytes are not read.
-		rules("robots_huge", "User-agent: *\nAllow: /\n"+strings.Repeat("Disallow: /attic/\n", 32_000)+"Disallow: /\n", "", ""),
-		rules("robots_cut", cutRule(), "", ""),
+		largeRules("robots_huge", func() string {
+			return "User-agent: *\nAllow: /\n" + strings.Repeat("Disallow: /attic/\n", 32_000) + "Disallow: /\n"
+		}),
+		largeRules("robots_cut", cutRule),
 	}
 }
 
@@ -74,9 +77,16 @@ func rules(name, file, card, legacy string) *behaviour {
 	if strings.Contains(file, botMark+"\n") {
 		b.body = func(p *plan, _, _ string) []byte { return []byte(strings.ReplaceAll(file, botMark, p.bot)) }
 	}
-	if len(file) > cardLimit {
-		b.card = effect{"too_large", "", 200}
-	}
+	return b
+}
+
+// largeRules allows everything, in more bytes than are read; the file is made
+// when it is first asked for.
+func largeRules(name string, file func() string) *behaviour {
+	b := rules(name, "", "", "")
+	b.card = effect{"too_large", "", 200}
+	made := sync.OnceValue(func() []byte { return []byte(file()) })
+	b.body = func(*plan, string, string) []byte { return made() }
 	return b
 }
 

@@ -240,7 +240,8 @@ func (w *Web) scripted(s *Scenario, base string) *plan {
 		return nil
 	}
 	p := &plan{
-		base: base, seed: mix(w.cfg.Seed ^ fold(base)), bot: w.cfg.Bot, pad: w.cfg.CardBytes, all: w.catalogue,
+		base: base, seed: mix(w.cfg.Seed ^ fold(base)), bot: w.cfg.Bot,
+		local: w.cfg.Addresses == Loopback, pad: w.cfg.CardBytes, all: w.catalogue,
 		dns: nameServices["ok"], move: topologies[site.Move],
 		robots: w.catalogue["not_found"], card1: w.catalogue["not_found"], card2: w.catalogue["not_found"],
 	}

@@ -127,15 +127,10 @@ func TestReadmeNamesEveryBehaviour(t *testing.T) {
 }
 
 func FuzzReadScenario(f *testing.F) {
-	for _, file := range []string{"testdata/hostile.yaml", "testdata/sites.yaml"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
-	}
 	f.Add("sites:\n  - name: a.example\n    card: {do: html}\n")
 	f.Add("only: yes\nsites: []\n")
+	f.Add("sites:\n  - {name: b.example, dns: nxdomain, www: {tls: expired}, expect: {outcome: card}}\n")
+	f.Add("sites:\n  - name: c.example\n    paths: {/x: {status: 200, headers: [\"A: b\"], repeat: 3}}\n    expect: {outcome: card}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := ReadScenario(strings.NewReader(text))
 		if err == nil && len(s.Names()) != len(s.byName) {

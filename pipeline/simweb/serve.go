@@ -35,7 +35,6 @@ func (w *Web) serve(raw *net.TCPConn) {
 	at := wireOf(raw.RemoteAddr(), raw.LocalAddr())
 	p.flight = w.flights.take(at, w)
 	defer w.flights.drop(at)
-	p.flight.begin(p.accepted)
 	defer func() {
 		p.flight.finish()
 		p.flight.logged()
@@ -80,6 +79,9 @@ func (p *peer) handshake() (*tls.Conn, error) {
 
 // choose learns the name asked for and plays what its host does at this point.
 func (p *peer) choose(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	// Not at accept: of two connections raced to one host, the loser carries no
+	// handshake and is no request.
+	p.flight.begin(p.accepted)
 	p.name = strings.ToLower(hello.ServerName)
 	p.plan = p.web.plan(p.name, int(p.web.epoch.Load()))
 	if p.plan == nil {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -142,22 +144,27 @@ func (w *Web) Close() error {
 	return w.Err()
 }
 
+// shut closes what is open. It holds no lock while it waits for DNS handlers,
+// which may want it.
 func (w *Web) shut() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.closed {
+		w.mu.Unlock()
 		return
 	}
 	w.closed = true
+	live := slices.Collect(maps.Keys(w.live))
+	w.mu.Unlock()
+
 	close(w.done)
 	for _, l := range w.listen {
 		w.note(l.Close())
 	}
+	for _, c := range live {
+		w.note(c.Close())
+	}
 	for _, s := range w.names {
 		w.note(s.Shutdown())
-	}
-	for c := range w.live {
-		w.note(c.Close())
 	}
 }
 
@@ -175,11 +182,15 @@ func (w *Web) accept(l net.Listener) {
 	defer w.wg.Done()
 	for {
 		c, err := l.Accept()
-		if err != nil {
-			if !w.isClosed() {
-				w.note(fmt.Errorf("simweb: accept: %w", err))
-			}
+		switch {
+		case errors.Is(err, net.ErrClosed):
 			return
+		case err != nil:
+			// Out of file descriptors, it may be, by a client in this process.
+			if !w.sleep(10*time.Millisecond, nil) {
+				return
+			}
+			continue
 		}
 		if !w.keep(c) {
 			w.note(c.Close())
