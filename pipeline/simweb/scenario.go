@@ -101,13 +101,24 @@ func ReadScenario(r io.Reader) (*Scenario, error) {
 		return nil, fmt.Errorf("simweb: scenario: %w", err)
 	}
 	var s Scenario
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&s); err != nil {
+	if err := decodeStrict(text, &s); err != nil {
 		return nil, fmt.Errorf("simweb: scenario: %w", err)
 	}
 	if err := s.check(newCatalogue()); err != nil {
 		return nil, fmt.Errorf("simweb: scenario: %w", err)
 	}
 	return &s, nil
+}
+
+// decodeStrict turns a panic of the YAML reader, which an empty value with a tag
+// brings about in goccy/go-yaml v1.19.2, into an error.
+func decodeStrict(text []byte, into any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the YAML cannot be read: %v", p)
+		}
+	}()
+	return yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(into)
 }
 
 // check verifies names and files the sites by theirs.

@@ -32,6 +32,7 @@ func TestScenarioErrors(t *testing.T) {
 		{"header", "sites:\n  - name: a.example\n    card: {status: 200, headers: [oops]}\n    expect: {outcome: card}\n", `no header line`},
 		{"too large", "sites:\n  - name: a.example\n    card: {status: 200, body: abcd, repeat: 100000000}\n    expect: {outcome: card}\n", `64 MB`},
 		{"no YAML", "sites: [", ""},
+		{"a tag without a value", "only: yes\nsites: !0 ", "cannot be read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ReadScenario(strings.NewReader(tt.text))
@@ -129,6 +130,7 @@ func TestReadmeNamesEveryBehaviour(t *testing.T) {
 func FuzzReadScenario(f *testing.F) {
 	f.Add("sites:\n  - name: a.example\n    card: {do: html}\n")
 	f.Add("only: yes\nsites: []\n")
+	f.Add("only: yes\nsites: !0 ")
 	f.Add("sites:\n  - {name: b.example, dns: nxdomain, www: {tls: expired}, expect: {outcome: card}}\n")
 	f.Add("sites:\n  - name: c.example\n    paths: {/x: {status: 200, headers: [\"A: b\"], repeat: 3}}\n    expect: {outcome: card}\n")
 	f.Fuzz(func(t *testing.T, text string) {
