@@ -136,7 +136,7 @@ func TestLogOfAKeptConnection(t *testing.T) {
 		}
 		cancel()
 	}
-	log := requests(w.Log())
+	log := requests(w.Log()) // of one connection, so in order
 	if len(log) != 2 || log[0].Conn != log[1].Conn {
 		t.Fatalf("log %+v, want two requests of one connection", log)
 	}
