@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"html"
+	"html/template"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -38,17 +41,16 @@ type series struct {
 // The widths in pixels that a chart is drawn in: the page shows the one that
 // fits the window, so that the text of both has the size of text.
 const (
-	wideChart   = 760
+	wideChart   = 800
 	narrowChart = 320
 )
 
 // draw returns the chart as an SVG element of the given width. Its colours are
-// CSS variables of the page, which know about light and dark. It stands beside a
-// label of its own, so it is hidden from assistive technology.
+// CSS variables of the page, which know about light and dark. It has no legend
+// and no words for those who do not see it: the page has both beside it.
 func (c chart) draw(width int) (string, error) {
 	painter := charts.NewPainter(charts.PainterOptions{
 		OutputFormat: charts.ChartOutputSVG, Width: width, Height: c.height(), Theme: c.theme(),
-		Font: charts.GetFont(charts.FontFamilyRoboto),
 	})
 	var err error
 	if c.shape == lines {
@@ -63,23 +65,19 @@ func (c chart) draw(width int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("drawing a chart: %w", err)
 	}
-	return dress(string(svg), width, c.height()), nil
+	return c.dress(painter, string(svg), width), nil
 }
 
-// height grows with what has to be told apart, so that text never does overlap.
+// height grows with what has to be told apart, so that text never overlaps.
 func (c chart) height() int {
-	const frame = 64 // value axis and its title
-	legend := 0
-	if len(c.series) > 1 {
-		legend = 30
-	}
+	const frame = 58 // value axis and its title
 	switch c.shape {
 	case bars:
-		return frame + legend + len(c.labels)*(14+13*len(c.series))
+		return frame + len(c.labels)*(14+13*len(c.series))
 	case stacked:
-		return frame + legend + len(c.labels)*27
+		return frame + len(c.labels)*27
 	}
-	return 300 + legend
+	return 280
 }
 
 func (c chart) barOptions(width int) charts.BarChartOption {
@@ -89,7 +87,7 @@ func (c chart) barOptions(width int) charts.BarChartOption {
 	option.StackSeries = charts.Ptr(c.shape != bars)
 	option.Padding = charts.NewBox(4, 4, 24, 4)
 	option.ValueFormatter = c.format
-	option.Legend = c.legend()
+	option.Legend = charts.LegendOption{Show: charts.Ptr(false)}
 	option.CategoryAxis = charts.CategoryAxisOption{Labels: c.shortLabels(width), LabelFontStyle: text(), LabelCount: len(c.labels)}
 	option.ValueAxis = []charts.ValueAxisOption{c.valueAxis(width)}
 	if c.shape == columns {
@@ -110,7 +108,7 @@ func (c chart) lineOptions(width int) charts.LineChartOption {
 	option.Theme = c.theme()
 	option.Padding = charts.NewBox(4, 4, 24, 4)
 	option.ValueFormatter = c.format
-	option.Legend = c.legend()
+	option.Legend = charts.LegendOption{Show: charts.Ptr(false)}
 	option.XAxis = charts.XAxisOption{Labels: c.labels, LabelFontStyle: text(),
 		LabelCount: min(len(c.labels), timeLabels(width)), BoundaryGap: charts.Ptr(true)}
 	option.YAxis = []charts.YAxisOption{c.valueAxis(width)}
@@ -135,9 +133,13 @@ func (c chart) valueAxis(width int) charts.ValueAxisOption {
 	if c.shape == bars || c.inColours() {
 		room = 1 + 80/float64(width) // for the label at the end of the longest bar
 	}
+	title := c.axis
+	if !c.horizontal() {
+		title = "" // the library would write it over the numbers: see dress
+	}
 	top, count := roundAxis(c.largest()*room, steps, isCount(c.format))
 	return charts.ValueAxisOption{
-		Title: c.axis, TitleFontStyle: text(), LabelFontStyle: text(), Min: charts.Ptr(0.0), Max: charts.Ptr(top), RangeValuePaddingScale: charts.Ptr(0.0),
+		Title: title, TitleFontStyle: text(), LabelFontStyle: text(), Min: charts.Ptr(0.0), Max: charts.Ptr(top), RangeValuePaddingScale: charts.Ptr(0.0),
 		ValueFormatter: c.format, LabelCount: count, SplitLineShow: charts.Ptr(true),
 	}
 }
@@ -166,17 +168,6 @@ func roundAxis(most float64, steps int, whole bool) (end float64, labels int) {
 	return step * float64(intervals), intervals + 1
 }
 
-func (c chart) legend() charts.LegendOption {
-	names := make([]string, len(c.series))
-	for i, s := range c.series {
-		names[i] = s.name
-	}
-	return charts.LegendOption{
-		Show: charts.Ptr(len(names) > 1), SeriesNames: names, FontStyle: text(), Symbol: charts.SymbolSquare,
-		Offset: charts.OffsetStr{Left: charts.PositionLeft}, Padding: charts.NewBox(0, 0, 0, 12),
-	}
-}
-
 func (c chart) label() charts.SeriesLabel {
 	return charts.SeriesLabel{Show: charts.Ptr(true), FontStyle: text(), Distance: 4,
 		LabelFormatter: func(_ int, _ string, value float64) (string, *charts.LabelStyle) {
@@ -191,14 +182,24 @@ func (c chart) label() charts.SeriesLabel {
 func (c chart) values() [][]float64 {
 	values := make([][]float64, len(c.series))
 	for i, s := range c.series {
-		for _, value := range s.values {
+		values[i] = make([]float64, len(s.values))
+		for j, value := range s.values {
 			if math.IsNaN(value) {
 				value = charts.GetNullValue()
 			}
-			values[i] = append(values[i], value)
+			values[i][c.place(j)] = value
 		}
 	}
 	return values
+}
+
+// place is where the library wants label i: a horizontal chart of its starts at
+// the bottom, where readers do not.
+func (c chart) place(i int) int {
+	if c.horizontal() {
+		return len(c.labels) - 1 - i
+	}
+	return i
 }
 
 func (c chart) horizontal() bool { return c.shape == bars || c.shape == stacked }
@@ -230,7 +231,7 @@ func (c chart) shortLabels(width int) []string {
 	}
 	short := make([]string, len(c.labels))
 	for i, label := range c.labels {
-		short[i] = shorten(label, most)
+		short[c.place(i)] = shorten(label, most)
 	}
 	return short
 }
@@ -254,7 +255,10 @@ func (c chart) largest() float64 {
 	return top
 }
 
-func text() charts.FontStyle { return charts.NewFontStyleWithSize(9) }
+// text is the one style of all text, 12 pixels high.
+func text() charts.FontStyle {
+	return charts.FontStyle{FontSize: 9, FontColor: colour("--text"), Font: charts.GetFont(charts.FontFamilyRoboto)}
+}
 
 // The colours of the library's output are only names for the page's variables:
 // rgb(1,0,N) stands for the Nth.
@@ -281,20 +285,43 @@ func (c chart) theme() charts.ColorPalette {
 	return charts.MakeTheme(options)
 }
 
+var textElement = regexp.MustCompile(`<text ([^>]*)>([^<]*)</text>`)
+
 // dress makes the library's SVG one for the page: with variables for colours,
-// the page's font, a size, and nothing to read out.
-func dress(svg string, width, height int) string {
+// the page's font, a size, and the axis title where the library has no room.
+func (c chart) dress(painter *charts.Painter, svg string, width int) string {
 	for i, name := range variables {
 		svg = strings.ReplaceAll(svg, "rgb(1,0,"+strconv.Itoa(i)+")", "var("+name+")")
 	}
 	svg = strings.ReplaceAll(svg, ";font-family:'Roboto Medium',sans-serif", "")
-	_, rest, _ := strings.Cut(svg, ">")
-	class := "wide"
+	svg = textElement.ReplaceAllStringFunc(svg, func(element string) string {
+		parts := textElement.FindStringSubmatch(element)
+		return "<text " + parts[1] + fitted(painter, parts[2]) + ">" + parts[2] + "</text>"
+	})
+	_, drawing, _ := strings.Cut(svg, ">")
+	class, top := "wide", 0
 	if width < wideChart {
 		class = "narrow"
 	}
-	return fmt.Sprintf(`<svg class="%s" width="%d" height="%d" viewBox="0 0 %d %d" aria-hidden="true" focusable="false">%s`,
-		class, width, height, width, height, rest)
+	if !c.horizontal() {
+		top = 20
+		drawing = fmt.Sprintf(`<text x="4" y="-6" style="fill:var(--text);font-size:12px">%s</text>`, template.HTMLEscapeString(c.axis)) + drawing
+	}
+	return fmt.Sprintf(`<svg class="%s" width="%d" height="%d" viewBox="0 %d %d %d" aria-hidden="true" focusable="false">%s`,
+		class, width, c.height()+top, -top, width, c.height()+top, drawing)
+}
+
+// fitted is the attribute that gives text the width which the library has
+// reckoned with, whatever font the reader has. Letters that the library's font
+// lacks have no such width.
+func fitted(painter *charts.Painter, escaped string) string {
+	body := html.UnescapeString(escaped)
+	for _, r := range body {
+		if r > '\u024f' && r != '–' && r != '…' {
+			return ""
+		}
+	}
+	return fmt.Sprintf(` textLength="%d" lengthAdjust="spacingAndGlyphs"`, painter.MeasureText(body, 0, text()).Width())
 }
 
 func shorten(label string, most int) string {

@@ -48,9 +48,15 @@ type pageExhibit struct {
 	// The picture in both widths with its description for those who do not
 	// see it and what was Left out of it; or Why there is none.
 	Wide, Narrow           template.HTML
+	Legend                 []legendKey // of more than one series
 	Description, Left, Why string
 	Columns                []pageCell
 	Rows                   [][]pageCell
+}
+
+type legendKey struct {
+	Name   string
+	Colour int
 }
 
 // pageCell is a cell of a table. Raw, if set, is the number behind a rounded
@@ -128,6 +134,11 @@ func pageExhibitOf(e exhibit, t table) (pageExhibit, error) {
 	// The library escapes text; everything else in its output is numbers.
 	shown.Wide, shown.Narrow = template.HTML(wide), template.HTML(narrow)
 	shown.Description = describe(e, c)
+	for _, s := range c.series {
+		if len(c.series) > 1 || e.picture.split != "" {
+			shown.Legend = append(shown.Legend, legendKey{s.name, s.colour})
+		}
+	}
 	if drawn := len(c.labels); drawn < len(t.rows) {
 		which := "first"
 		if e.picture.overTime() {
