@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -54,8 +55,8 @@ func entries(w *simweb.Web, n int) iter.Seq2[pipeline.Site, error] {
 	}
 }
 
-// crawlWeb crawls n names of w over sockets.
-func crawlWeb(t *testing.T, w *simweb.Web, n, slots int) map[int64]pipeline.Result {
+// crawlWeb crawls sites of w over sockets.
+func crawlWeb(t *testing.T, w *simweb.Web, sites iter.Seq2[pipeline.Site, error], slots int) map[int64]pipeline.Result {
 	t.Helper()
 	resolver, err := resolve.New(resolve.Config{Servers: w.Resolvers(), Timeout: fetch.DefaultTimeout, InFlight: 4 * slots})
 	if err != nil {
@@ -75,7 +76,7 @@ func crawlWeb(t *testing.T, w *simweb.Web, n, slots int) map[int64]pipeline.Resu
 	}
 	kept := &results{byRank: map[int64]pipeline.Result{}}
 	if err := pipeline.Run(t.Context(), pipeline.Config{
-		Sites: entries(w, n), Open: func() pipeline.Exchange { return client.Open() }, Sink: kept,
+		Sites: sites, Open: func() pipeline.Exchange { return client.Open() }, Sink: kept,
 		Slots: slots, Tokens: []string{"agentcensus"}, RobotsMode: robots.RFC9309,
 	}); err != nil {
 		t.Fatal(err)
@@ -93,51 +94,87 @@ func told(r pipeline.Result) simweb.Fate {
 	return f
 }
 
+// compare checks what a crawl tells of one name against the truth, every fetch
+// included.
+func compare(t *testing.T, rank int64, name string, want simweb.Fate, got pipeline.Result) {
+	t.Helper()
+	want.Card, want.Change = nil, ""
+	have := told(got)
+	for i := range want.Fetches {
+		if want.Fetches[i].BodyBytes == simweb.Unsure && i < len(have.Fetches) {
+			have.Fetches[i].BodyBytes = simweb.Unsure
+		}
+	}
+	if want.Fetches == nil {
+		have.Fetches = nil // a scenario need not state them
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("%d %s (-truth +crawl):\n%s", rank, name, diff)
+	}
+}
+
+func checkPromises(t *testing.T, w *simweb.Web) {
+	t.Helper()
+	for _, v := range w.Check(simweb.Limits{}) {
+		t.Errorf("promise broken: %v", v)
+	}
+}
+
 // A crawl of a web that does everything says of every site what the web knows
 // to be true, and keeps its promises in the web's log.
 func TestCrawlTellsTheTruth(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	const names = 3000
+	const names = 2000
 	w, err := simweb.Start(t.Context(), simweb.Config{Seed: 7, Profile: simweb.Flat})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	got := crawlWeb(t, w, names, 60)
+	got := crawlWeb(t, w, entries(w, names), 60)
 
-	wrong := 0
 	outcomes := map[string]bool{}
 	for rank, name := range w.Names(names) {
 		want := w.Fate(rank, name)
 		outcomes[want.Outcome] = true
-		want.Card, want.Change = nil, ""
-		have := told(got[rank])
-		for i := range want.Fetches {
-			if want.Fetches[i].Reason == "rules" && i < len(have.Fetches) {
-				have.Fetches[i].Reason = "rules"
-			}
-			if want.Fetches[i].BodyBytes == simweb.Unsure && i < len(have.Fetches) {
-				have.Fetches[i].BodyBytes = simweb.Unsure
-			}
-		}
-		if diff := cmp.Diff(want, have); diff != "" {
-			if wrong++; wrong <= 40 {
-				t.Errorf("%d %s (-truth +crawl):\n%s", rank, name, diff)
-			}
-		}
+		compare(t, rank, name, want, got[rank])
 	}
-	if wrong > 0 {
-		t.Errorf("%d of %d sites are told wrong", wrong, names)
-	}
-	for i, v := range w.Check(simweb.Limits{}) {
-		if i == 20 {
-			t.Fatal("and more")
-		}
-		t.Errorf("promise broken: %v", v)
-	}
+	checkPromises(t, w)
 	for _, o := range pipeline.Outcomes {
 		if o != pipeline.OutcomeInterrupted && o != pipeline.OutcomeOptedOut && !outcomes[string(o)] {
 			t.Errorf("no site of this web ends as %s: its truth is no test of that", o)
 		}
+	}
+}
+
+// Each named site of the scenarios, hostile ones among them, ends as the
+// scenario says, and no promise is broken on the way. No slot is held longer
+// than a request may take: the checker reads that from the log.
+func TestScenarios(t *testing.T) {
+	for _, file := range []string{"hostile.yaml", "sites.yaml"} {
+		t.Run(file, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			s, err := simweb.LoadScenario(filepath.Join("simweb", "testdata", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := simweb.Start(t.Context(), simweb.Config{Scenario: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			names := s.Names()
+			got := crawlWeb(t, w, func(yield func(pipeline.Site, error) bool) {
+				for i, name := range names {
+					if !yield(pipeline.Site{Rank: int64(i + 1), Domain: name}, nil) {
+						return
+					}
+				}
+			}, 60)
+			for i, name := range names {
+				rank := int64(i + 1)
+				compare(t, rank, name, w.Fate(rank, name), got[rank])
+			}
+			checkPromises(t, w)
+		})
 	}
 }

@@ -106,7 +106,7 @@ func gzipBomb(b *bombs) ([]byte, error) {
 
 func encodings() []*behaviour {
 	const disallow = "User-agent: *\nDisallow: /\n"
-	rulesEffect := effect{"rules", "rules", 200}
+	rulesEffect := effect{"rules", byStar, 200}
 	notJSON := effect{"soft_404", "not_json", 200}
 	twice := func(r io.Reader) ([]byte, error) {
 		once, err := gzipped(r)

@@ -109,7 +109,7 @@ func TestFateCountsRequests(t *testing.T) {
 		{
 			"apex to www", ScenarioSite{Move: "all", Robots: do("robots_allow_all"), Card: do("not_found"), Legacy: do("gone")},
 			[]FetchFate{
-				{RobotsPath, "rules", "rules", 200, 2, moved + 24},
+				{RobotsPath, "rules", "allowed_by_absence", 200, 2, moved + 24},
 				{CardPath, "not_found", "", 404, 2, moved + lost},
 				{LegacyPath, "not_found", "", 410, 2, moved + lost},
 			},
@@ -117,8 +117,8 @@ func TestFateCountsRequests(t *testing.T) {
 		{
 			"www has robots.txt of its own", ScenarioSite{Move: "cards", Robots: do("robots_allow_all")},
 			[]FetchFate{
-				{RobotsPath, "rules", "rules", 200, 1, 24},
-				{RobotsPath, "rules", "rules", 200, 1, 24},
+				{RobotsPath, "rules", "allowed_by_absence", 200, 1, 24},
+				{RobotsPath, "rules", "allowed_by_absence", 200, 1, 24},
 				{CardPath, "not_found", "", 404, 2, moved + lost},
 				{LegacyPath, "not_found", "", 404, 2, moved + lost},
 			},
@@ -127,7 +127,7 @@ func TestFateCountsRequests(t *testing.T) {
 			"www forbids", ScenarioSite{Move: "forbidden"},
 			[]FetchFate{
 				{RobotsPath, "no_rules", "status_404", 404, 1, lost},
-				{RobotsPath, "rules", "rules", 200, 1, 26},
+				{RobotsPath, "rules", byStar, 200, 1, 26},
 				{CardPath, "redirect_refused", "robots_disallowed", 301, 1, moved},
 				{LegacyPath, "redirect_refused", "robots_disallowed", 301, 1, moved},
 			},
@@ -143,7 +143,7 @@ func TestFateCountsRequests(t *testing.T) {
 		{
 			"a home page that is disallowed", ScenarioSite{Robots: do("robots_well_known_allow"), Card: do("redirect_home")},
 			[]FetchFate{
-				{RobotsPath, "rules", "rules", 200, 1, 47},
+				{RobotsPath, "rules", "allowed_by_rule", 200, 1, 47},
 				{CardPath, "redirect_refused", "robots_disallowed", 302, 1, 0},
 				{LegacyPath, "not_found", "", 404, 1, lost},
 			},
@@ -171,7 +171,7 @@ func TestFateCountsRequests(t *testing.T) {
 		{
 			"one path is disallowed", ScenarioSite{Robots: do("robots_disallow_card_named"), Card: do("card_v1")},
 			[]FetchFate{
-				{RobotsPath, "rules", "rules", 200, 1, 58},
+				{RobotsPath, "rules", byNamed, 200, 1, 58},
 				{CardPath, "robots_disallowed", "named_group", 0, 0, 0},
 				{LegacyPath, "not_found", "", 404, 1, lost},
 			},

@@ -33,7 +33,7 @@ var profiles = map[string]*profile{
 		},
 		moves: []choice{{"none", 64}, {"all", 30}, {"cards", 3}, {"robots", 2}, {"forbidden", 1}},
 		robots: []choice{
-			{"robots_allow", 38}, {"robots_allow_all", 8}, {"robots_other_bots", 4}, {"robots_html_type", 1}, {"robots_named_allow", 0.2},
+			{"robots_allow", 38}, {"robots_allow_all", 8}, {"robots_other_bots", 4}, {"robots_html_type", 1}, {"robots_tie", 0.2}, {"robots_named_allow", 0.2},
 			{"not_found", 22}, {"html", 8}, {"empty", 2}, {"robots_comment", 1}, {"robots_text", 1}, {"forbidden", 4}, {"unauthorized", 0.5},
 			{"robots_disallow", 2.5}, {"robots_well_known", 0.3}, {"robots_disallow_named", 0.3}, {"robots_disallow_card", 0.2},
 			{"robots_bom", 0.1}, {"gzip_undeclared", 0.1}, {"robots_utf16", 0.05},
