@@ -7,6 +7,9 @@ func commands(s streams) []*cobra.Command {
 	return []*cobra.Command{
 		// The crawl and what goes with it.
 		newCrawlCommand(s),
+		newRecheckCommand(s),
+		newStatusCommand(s),
+		newForgetCommand(s),
 		newSimwebCommand(s),
 
 		// The bot's identity, for site owners.

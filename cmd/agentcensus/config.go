@@ -184,6 +184,11 @@ func (c *config) check() error {
 	if f := c.Signing.Form; f != "dictionary" && f != "legacy-string" {
 		return fmt.Errorf("signing.form %q: write dictionary or legacy-string", f)
 	}
+	for _, text := range c.Canaries {
+		if _, err := parseCanary(text); err != nil {
+			return fmt.Errorf("canaries: %w", err)
+		}
+	}
 	return checkInFlight("limits.in_flight", c.Limits.InFlight)
 }
 

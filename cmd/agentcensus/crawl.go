@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"agentcensus/pipeline"
-	"agentcensus/pipeline/simweb"
 	"agentcensus/sink"
 	"agentcensus/sources"
 )
@@ -19,15 +16,13 @@ import (
 // crawlFlags are the flags of `agentcensus crawl`.
 type crawlFlags struct {
 	runFlags
+	webFlags
 	list     string
 	kind     string
 	limit    int64
 	simulate int64
 	// simulated says that --simulate was given.
 	simulated bool
-	seed      uint64
-	profile   string
-	latency   time.Duration
 	replace   bool
 }
 
@@ -66,10 +61,8 @@ Exit statuses: 0 complete, 1 failed, 2 wrong usage, 3 stopped and resumable.`,
 	fl.BoolVar(&f.replace, "replace", false, "let a second adhoc crawl of a day replace the first")
 	fl.Int64Var(&f.simulate, "simulate", 0, "crawl a simulated web: the names of --list, else `N` made-up ones (10000 when N is left out)")
 	fl.Lookup("simulate").NoOptDefVal = defaultSimulated
-	fl.Uint64Var(&f.seed, "seed", 1, "which simulated web")
-	fl.StringVar(&f.profile, "profile", "measured", "how often the simulated web does what: measured, flat or plain")
-	fl.DurationVar(&f.latency, "latency", 0, "median time to an answer on the simulated web")
-	f.add(c)
+	f.webFlags.add(fl)
+	f.runFlags.add(c)
 	return c
 }
 
@@ -96,10 +89,7 @@ func runCrawl(ctx context.Context, s streams, f crawlFlags) error {
 		return r.refused(over)
 	}
 	if f.simulated {
-		if err := r.simulate(ctx, simweb.Config{
-			Seed: f.seed, Profile: f.profile, Log: simweb.LogCounters,
-			Latency: simweb.Lognormal{Median: f.latency, Sigma: latencySigma},
-		}); err != nil {
+		if err := r.simulate(ctx, f.webFlags.web()); err != nil {
 			return err
 		}
 	}
@@ -135,15 +125,12 @@ func (f *crawlFlags) check() (sink.Kind, error) {
 
 // settings are what must not change while a crawl goes on.
 func (f *crawlFlags) settings(r *runner) map[string]string {
-	m := map[string]string{
-		"robots.policy": r.config.Robots.Policy,
-		"bot.tokens":    strings.Join(r.identity.tokens, " "),
-	}
+	m := r.settings()
 	if f.limit != 0 {
 		m["limit"] = fmt.Sprint(f.limit)
 	}
 	if f.simulated {
-		m["seed"], m["profile"] = fmt.Sprint(f.seed), f.profile
+		f.webFlags.addTo(m)
 	}
 	return m
 }
@@ -152,6 +139,11 @@ func (f *crawlFlags) settings(r *runner) map[string]string {
 type listing struct {
 	info  sink.ListInfo
 	sites iter.Seq2[pipeline.Site, error]
+	// rankOf gives the rank of an entry by its number; nil when the two are one.
+	rankOf func(entry int64) int64
+	// keep, when not nil, is called once the crawl is open and before its first
+	// site is asked.
+	keep func() error
 	// discard undoes what opening the list left behind, when no crawl came of
 	// it.
 	discard func()

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
 
 	"agentcensus/pipeline/agentcard"
 )
@@ -14,6 +16,15 @@ func readFileOr(in io.Reader, file string) ([]byte, error) {
 		return io.ReadAll(in)
 	}
 	return os.ReadFile(file)
+}
+
+// removeTemporary removes what a killed replaceFile of the path left behind.
+func removeTemporary(path string) error {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*"))
+	for _, file := range left {
+		err = errors.Join(err, removeIfThere(file))
+	}
+	return err
 }
 
 // printable makes text of strangers safe to print on a terminal.

@@ -13,9 +13,13 @@ import (
 type keeper struct {
 	crawl      *sink.Crawl
 	suppressed func(host string) bool
-	// check makes the recheck's row of a publisher; nil in other crawls.
-	check   func(pipeline.Result) *sink.Check
-	metrics *metrics
+	metrics    *metrics
+
+	// Of a weekly crawl, nil in others: check makes the row of a publisher from
+	// its result and its card, if it has one; vouch asks the canaries about the
+	// sites held back, and is nil too when there are none.
+	check func(ctx context.Context, rank int64, r pipeline.Result, card *sink.Card) *sink.Check
+	vouch func(context.Context) error
 }
 
 func (k *keeper) Begin(ctx context.Context, sites []pipeline.Site) error {
@@ -39,22 +43,42 @@ func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 	}
 	rec.Suppressed = k.suppressed(r.Site.Domain)
 	if !rec.Suppressed {
-		if r.Card != nil {
-			card := cardRow(r.Site, r.Card)
-			rec.Card = &card
-		}
-		if k.check != nil {
-			rec.Check = k.check(r)
+		if err := k.addRows(ctx, &rec, r); err != nil {
+			return err
 		}
 	}
 	k.metrics.settled(r)
-	return k.crawl.Settle(ctx, rec)
+	if err := k.crawl.Settle(ctx, rec); err != nil {
+		return err
+	}
+	if k.vouch != nil && k.crawl.Held() >= canaryAfter {
+		return k.vouch(ctx)
+	}
+	return nil
+}
+
+// addRows adds the rows of a publisher to its record.
+func (k *keeper) addRows(ctx context.Context, rec *sink.Record, r pipeline.Result) error {
+	rank := k.crawl.Rank(r.Site.Rank)
+	if r.Card != nil {
+		card := cardRow(rank, r.Site.Domain, r.Card)
+		rec.Card = &card
+	}
+	if k.check == nil {
+		return nil
+	}
+	if rec.Check = k.check(ctx, rank, r, rec.Card); rec.Check != nil {
+		// A publisher is not blamed for what no answer shows: who answered
+		// robots.txt alone may have been cut off from here since.
+		rec.Answered = rec.Check.HTTPCode != nil
+	}
+	return ctx.Err()
 }
 
 // cardRow is the row of a publication.
-func cardRow(s pipeline.Site, p *pipeline.Publication) sink.Card {
+func cardRow(rank int64, site string, p *pipeline.Publication) sink.Card {
 	return sink.NewCard(sink.Published{
-		Rank: s.Rank, Site: s.Domain, Path: p.Path, CardURL: p.URL, FetchedAt: p.FetchedAt,
+		Rank: rank, Site: site, Path: p.Path, CardURL: p.URL, FetchedAt: p.FetchedAt,
 		HTTPStatus: p.Status, Latency: p.Latency, Rule: p.Rule,
 		ContentType: field(p.Header, "Content-Type"), CacheControl: field(p.Header, "Cache-Control"),
 		ETag: field(p.Header, "Etag"), LastModified: field(p.Header, "Last-Modified"),

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,11 +69,10 @@ type runner struct {
 	simulated *simweb.Web
 	replace   bool
 	clock     signing.ClockWatch
-
-	// What a weekly crawl adds; nil in others.
-	check   func(pipeline.Result) *sink.Check            // the row of a publisher
-	missing func(rank int64) (sink.Check, bool)          // the row of one that was interrupted
-	canary  func(ctx context.Context, x *exchange) error // whether the network is there
+	// weekly is what a weekly crawl adds, nil in others.
+	weekly *weekly
+	// now dates crawls and tells their periods.
+	now func() time.Time
 }
 
 // newRunner reads the configuration and everything it names. Nothing is
@@ -91,7 +91,7 @@ func newRunner(s streams, f runFlags, kind sink.Kind, simulated bool) (*runner, 
 	if len(f.resolvers) > 0 {
 		c.Resolvers = f.resolvers
 	}
-	r := &runner{streams: s, flags: f, kind: kind, config: c, log: newLog(s.err, f.logJSON, f.verbose)}
+	r := &runner{streams: s, flags: f, kind: kind, config: c, log: newLog(s.err, f.logJSON, f.verbose), now: time.Now}
 	if r.web, err = f.aids.divert(c.Resolvers); err != nil {
 		return nil, err
 	}
@@ -135,51 +135,11 @@ func (r *runner) unfinished() (*sink.Header, error) {
 	if r.flags.abandon {
 		return nil, nil
 	}
-	h, err := sink.Unfinished(r.flags.out, r.kind, time.Now())
+	h, err := sink.Unfinished(r.flags.out, r.kind, r.now())
 	if err != nil || h != nil {
 		return h, err
 	}
-	return nil, sink.Complete(r.flags.out, r.kind, time.Now())
-}
-
-// simulate starts the simulated web and diverts every request to it.
-func (r *runner) simulate(ctx context.Context, c simweb.Config) error {
-	c.Bot, c.Verify = r.identity.tokens[0], r.identity.verify()
-	w, err := simweb.Start(ctx, c)
-	if err != nil {
-		return usagef("--simulate: %w", err)
-	}
-	r.simulated = w
-	r.web = web{dial: w.Dial, roots: w.Roots(), resolvers: w.Resolvers()}
-	return nil
-}
-
-// latencySigma is the spread of the simulated web's latencies.
-const latencySigma = 0.6
-
-// madeUp is a list of n names of the simulated web.
-func (r *runner) madeUp(n int64, seed uint64) *listing {
-	return &listing{
-		info: sink.ListInfo{Source: "simulated", ListID: fmt.Sprintf("seed-%d", seed), Entries: n},
-		sites: func(yield func(pipeline.Site, error) bool) {
-			for rank, name := range r.simulated.Names(int(n)) {
-				if !yield(siteOf(rank, name), nil) {
-					return
-				}
-			}
-		},
-		discard: func() {},
-	}
-}
-
-// siteOf is an entry as sources would read it.
-func siteOf(rank int64, name string) pipeline.Site {
-	domain, err := sources.Normalise(name)
-	var bad *sources.NameError
-	if errors.As(err, &bad) {
-		return pipeline.Site{Rank: rank, Domain: name, Invalid: bad.Reason}
-	}
-	return pipeline.Site{Rank: rank, Domain: domain}
+	return nil, sink.Complete(r.flags.out, r.kind, r.now())
 }
 
 // run crawls the list and writes the tables.
@@ -187,14 +147,20 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 	m := newMetrics()
 	r.optOut.failed = m.reloadErrors.Inc
 	crawl, err := sink.OpenCrawl(ctx, sink.Options{
-		Out: r.flags.out, Kind: r.kind, Now: time.Now, List: l.info, Settings: settings,
+		Out: r.flags.out, Kind: r.kind, Now: r.now, List: l.info, RankOf: l.rankOf, Settings: settings,
 		Simulated: r.notReal(), Abandon: r.flags.abandon, Replace: r.replace, Committed: m.committed,
+		Vouched: r.weekly.hasCanaries(),
 	})
 	if err != nil {
 		l.discard()
 		return r.refused(err)
 	}
 	defer func() { r.warn(crawl.Close()) }()
+	if l.keep != nil {
+		if err := l.keep(); err != nil {
+			return r.stopped(crawl, err)
+		}
+	}
 
 	x, err := r.web.open(r.identity.userAgent, r.identity.signer, r.config.Limits.InFlight, m.observe)
 	if err != nil {
@@ -202,8 +168,9 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 	}
 	defer func() { r.warn(x.close()) }()
 
-	if r.canary != nil {
-		if err := r.canary(ctx, x); err != nil {
+	k := &keeper{crawl: crawl, suppressed: r.suppressed.Covers, metrics: m}
+	if r.weekly != nil {
+		if err := r.weekly.begin(ctx, crawl, x, k); err != nil {
 			return r.stopped(crawl, err)
 		}
 	}
@@ -217,19 +184,25 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 	err = pipeline.Run(ctx, pipeline.Config{
 		Sites: l.sites, Skip: crawl.Skip, OptOut: r.optOut,
 		Open:  func() pipeline.Exchange { return x.client.Open() },
-		Sink:  &keeper{crawl: crawl, suppressed: r.suppressed.Covers, check: r.check, metrics: m},
+		Sink:  k,
 		Slots: r.config.Limits.InFlight, Tokens: r.identity.tokens, RobotsMode: robots.Mode(r.config.Robots.Policy),
 		Stop: stop.asked, Progress: progress, Answered: r.watchClock,
 	})
 	end()
 	r.checkClock()
+	if err == nil && k.vouch != nil {
+		err = k.vouch(ctx)
+	}
+	var none *noCanaryError
 	switch {
+	case errors.As(err, &none):
+		return r.stopped(crawl, none)
 	case err != nil:
 		return r.stopped(crawl, err)
 	case stop.wasAsked():
 		return r.stopped(crawl, errors.New("a signal asked it to"))
 	}
-	return r.finish(ctx, crawl, x)
+	return r.finish(ctx, crawl)
 }
 
 // tell starts what tells of the crawl while it goes: the live line or the
@@ -258,9 +231,13 @@ func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pi
 		r.log.Info(doing+" the crawl", "kind", r.kind, "crawl", crawl.Date(), "sites", h.List.Entries, "settled", crawl.Settled(),
 			"list", h.List.Source, "list_id", h.List.ListID, "in_flight", r.config.Limits.InFlight, "simulated", h.Simulated)
 	}
+	earlier, err := crawl.Totals()
+	if err != nil {
+		return nil, errors.Join(err, endMetrics())
+	}
 	w := &watcher{
 		out: r.streams.err, log: r.log, dir: r.flags.out, kind: r.kind, date: crawl.Date(), started: time.Now(),
-		entries: h.List.Entries, before: crawl.Settled(), progress: p, inFlight: x.slots.inFlight, everyMinute: r.checkClock,
+		entries: h.List.Entries, before: crawl.Settled(), earlier: earlier, progress: p, inFlight: x.slots.inFlight, everyMinute: r.checkClock,
 	}
 	watching, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -276,20 +253,24 @@ func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pi
 }
 
 // finish writes the tables and says what the crawl came to.
-func (r *runner) finish(ctx context.Context, crawl *sink.Crawl, x *exchange) error {
-	if r.canary != nil {
-		if err := r.canary(ctx, x); err != nil {
-			return r.stopped(crawl, err)
-		}
+func (r *runner) finish(ctx context.Context, crawl *sink.Crawl) error {
+	facts := sink.Facts{UserAgent: r.identity.userAgent, KeyID: r.identity.keyID, SoftwareVersion: softwareVersion()}
+	if r.weekly != nil {
+		facts.MissingCheck, facts.OmitCheck = r.weekly.missing, r.weekly.omit
 	}
-	sum, err := crawl.Finish(ctx, sink.Facts{
-		UserAgent: r.identity.userAgent, KeyID: r.identity.keyID, SoftwareVersion: softwareVersion(),
-		MissingCheck: r.missing,
-	})
+	sum, err := crawl.Finish(ctx, facts)
 	if err != nil {
 		return r.stopped(crawl, fmt.Errorf("write the tables: %w", err))
 	}
 	return r.summarise(sum)
+}
+
+// settings are what must not change while any crawl goes on.
+func (r *runner) settings() map[string]string {
+	return map[string]string{
+		"robots.policy": r.config.Robots.Policy,
+		"bot.tokens":    strings.Join(r.identity.tokens, " "),
+	}
 }
 
 // notReal says whether the answers do not come from the public web.
@@ -350,17 +331,41 @@ func (r *runner) refused(err error) error {
 
 // stopped commits what is done and says how to go on.
 func (r *runner) stopped(crawl *sink.Crawl, reason error) error {
+	r.log.Debug("the crawl stops", "err", reason)
+	reason = unnamed(reason)
 	settled := crawl.Settled()
-	err := crawl.Close()
-	st, readErr := sink.ReadStatus(r.flags.out)
-	if readErr == nil {
-		st.Running, st.Reason, st.Updated = false, reason.Error(), time.Now().UTC()
-		st.InFlight, st.Open = 0, 0
-		r.warn(sink.WriteStatus(r.flags.out, st))
-	}
+	err := errors.Join(r.tellStopped(crawl, reason), crawl.Close())
 	return &exitError{exitResumable, errors.Join(fmt.Errorf(
 		"the %s crawl of %s stopped after %d of %d sites: %w\nthe same command goes on with it",
 		r.kind, crawl.Date(), settled, crawl.Header().List.Entries, reason), err)}
+}
+
+// tellStopped writes into the status file what came of the sites until now.
+func (r *runner) tellStopped(crawl *sink.Crawl, reason error) error {
+	totals, err := crawl.Totals()
+	if err != nil {
+		return err
+	}
+	st, err := sink.ReadStatus(r.flags.out)
+	if err != nil || st.Kind != string(r.kind) || st.Date != crawl.Date() { // stopped before its first second
+		st = sink.Status{Kind: string(r.kind), Date: crawl.Date(), Started: r.now().UTC(), Entries: crawl.Header().List.Entries}
+	}
+	st.Running, st.Reason, st.Updated = false, reason.Error(), r.now().UTC()
+	st.InFlight, st.Open, st.Rate = 0, 0, 0
+	st.Settled, st.Outcomes, st.Requests = crawl.Settled(), outcomesOf(totals), totals.Fetches().Requests
+	st.Cards = st.Outcomes[string(pipeline.OutcomeCard)]
+	return sink.WriteStatus(r.flags.out, st)
+}
+
+// outcomesOf are the sites of totals by outcome.
+func outcomesOf(t *sink.Totals) map[string]int64 {
+	m := make(map[string]int64)
+	for _, o := range pipeline.Outcomes {
+		if n := t.Sites(string(o)); n > 0 {
+			m[string(o)] = n
+		}
+	}
+	return m
 }
 
 // loadSuppressed reads the list of domains of which no row is kept: the

@@ -32,12 +32,7 @@ func (r *runner) summarise(sum sink.Summary) error {
 		Kind: string(r.kind), Crawl: time.UnixMicro(row.Started).UTC().Format(time.DateOnly), Simulated: row.Simulated,
 		Sites: row.Sites, Cards: row.Cards, Requests: row.Requests,
 		Seconds:  float64(row.Finished-row.Started) / 1e6,
-		Outcomes: make(map[string]int64), Data: filepath.Join(r.flags.out, "data"),
-	}
-	for _, o := range pipeline.Outcomes {
-		if n := sum.Totals.Sites(string(o)); n > 0 {
-			rep.Outcomes[string(o)] = n
-		}
+		Outcomes: outcomesOf(sum.Totals), Data: filepath.Join(r.flags.out, "data"),
 	}
 	if r.flags.asJSON {
 		return json.NewEncoder(r.streams.out).Encode(rep)

@@ -33,6 +33,7 @@ type watcher struct {
 	started  time.Time // of this run
 	entries  int64     // of the list
 	before   int64     // settled by earlier runs
+	earlier  *sink.Totals
 	progress *pipeline.Progress
 	inFlight func() int64
 	// everyMinute is what else is to be looked at now and then.
@@ -86,12 +87,13 @@ func (w *watcher) run(ctx context.Context) {
 func (w *watcher) status(s pipeline.Snapshot, rate float64) sink.Status {
 	st := sink.Status{
 		Kind: string(w.kind), Date: w.date, Running: true, Updated: time.Now().UTC(), Started: w.started.UTC(),
-		Entries: w.entries, Settled: w.before + s.Settled, Cards: s.Cards, Requests: s.Requests,
-		Open: s.Open, InFlight: w.inFlight(), Rate: rate, Outcomes: make(map[string]int64),
+		Entries: w.entries, Settled: w.before + s.Settled, Requests: w.earlier.Fetches().Requests + s.Requests,
+		Open: s.Open, InFlight: w.inFlight(), Rate: rate, Outcomes: outcomesOf(w.earlier),
 	}
 	for o, n := range s.Outcomes {
-		st.Outcomes[string(o)] = n
+		st.Outcomes[string(o)] += n
 	}
+	st.Cards = st.Outcomes[string(pipeline.OutcomeCard)]
 	return st
 }
 
