@@ -169,8 +169,9 @@ func tellsOfNoCard(r pipeline.Result) bool {
 	return answered
 }
 
-// holdsCard says whether a row of checks is of a publisher with a card then.
-func holdsCard(c sink.Check) bool { return c.Status == statusUp && c.Error == nil }
+// holdsCard says whether a row that was compared is of a publisher with a card
+// then. Its error does not tell: the other path may have the card.
+func holdsCard(c sink.Check) bool { return c.A2AVersionAfter != nil }
 
 // interruptedCheck is the row of a publisher about whom nothing was found out.
 func interruptedCheck(p publisher) sink.Check {
