@@ -83,14 +83,14 @@ func loadConfig(path string) (*config, error) {
 	if !explicit {
 		path = defaultConfig
 	}
-	c := &config{}
+	c := &config{Limits: limitsConfig{InFlight: maxInFlight}}
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !explicit:
 	case err != nil:
 		return nil, usagef("read the configuration: %w; 'agentcensus config init' writes a commented one", err)
 	default:
-		if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+		if err := parseConfig(text, c); err != nil {
 			return nil, usage(configError(path, err))
 		}
 		c.path = path
@@ -100,6 +100,17 @@ func loadConfig(path string) (*config, error) {
 		return nil, usagef("%s: %w", path, err)
 	}
 	return c, nil
+}
+
+// parseConfig reads strict YAML: an unknown key is an error. The reader panics
+// on some broken tags, which is an error too.
+func parseConfig(text []byte, c *config) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("this is no YAML: %v", p)
+		}
+	}()
+	return yaml.UnmarshalWithOptions(text, c, yaml.Strict())
 }
 
 // configError puts file and line before what the YAML reader says.
@@ -127,9 +138,6 @@ func (c *config) fill() {
 	}
 	if c.Robots.Policy == "" {
 		c.Robots.Policy = "rfc9309"
-	}
-	if c.Limits.InFlight == 0 {
-		c.Limits.InFlight = maxInFlight
 	}
 	dir := filepath.Dir(c.path)
 	for i := range c.Signing.Keys {
@@ -168,11 +176,11 @@ func (c *config) check() error {
 			return fmt.Errorf("bot.tokens: %q is no product token of RFC 9309: letters, '-' and '_' only", t)
 		}
 	}
-	for name, text := range map[string]string{
-		"bot.version": c.Bot.Version, "bot.info_url": c.Bot.InfoURL, "bot.contact": c.Bot.Contact,
+	for _, f := range []struct{ name, text string }{
+		{"bot.version", c.Bot.Version}, {"bot.info_url", c.Bot.InfoURL}, {"bot.contact", c.Bot.Contact},
 	} {
-		if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return fmt.Errorf("%s %q: printable ASCII without blanks only", name, text)
+		if strings.ContainsFunc(f.text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return fmt.Errorf("%s %q: printable ASCII without blanks only", f.name, f.text)
 		}
 	}
 	if c.Bot.InfoURL != "" && originOf(c.Bot.InfoURL) == "" {
@@ -194,8 +202,21 @@ func (c *config) check() error {
 
 func checkInFlight(name string, n int) error {
 	if n < 1 || n > maxInFlight {
-		return fmt.Errorf("%s %d: between 1 and %d requests may be in flight", name, n, maxInFlight)
+		return errors.New(strings.TrimSpace(fmt.Sprintf("%s %d: between 1 and %d requests may be in flight", name, n, maxInFlight)))
 	}
+	return nil
+}
+
+// takeInFlight sets the limit of the flag, 0 when it was not given. It may not exceed the one that
+// the configuration states: the bot's page tells site owners that one.
+func (c *config) takeInFlight(n int) error {
+	if n == 0 {
+		return nil
+	}
+	if n > c.Limits.InFlight {
+		return usagef("--in-flight %d is more than limits.in_flight %d in %s, which the bot's page promises", n, c.Limits.InFlight, c.path)
+	}
+	c.Limits.InFlight = n
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"agentcensus/pipeline"
@@ -14,6 +15,7 @@ type keeper struct {
 	crawl      *sink.Crawl
 	suppressed func(host string) bool
 	metrics    *metrics
+	log        *slog.Logger
 
 	// Of a weekly crawl, nil in others: check makes the row of a publisher from
 	// its result and its card, if it has one; vouch asks the canaries about the
@@ -48,6 +50,9 @@ func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 		}
 	}
 	k.metrics.settled(r)
+	if !rec.Suppressed { // below the default level: it names the site
+		k.log.DebugContext(ctx, "settled", "site", r.Site.Domain, "outcome", r.Outcome, "reason", r.Reason)
+	}
 	if err := k.crawl.Settle(ctx, rec); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +40,12 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.out, "out", "census", "the output `directory`")
 	addConfigFlag(c, &f.config)
-	fl.IntVar(&f.inFlight, "in-flight", 0, "requests in flight over all sites, 1 to 60 (default: limits.in_flight, else 60)")
+	fl.Func("in-flight", "at most `N` requests in flight over all sites, 1 to 60 (default: limits.in_flight, else 60)", func(text string) (err error) {
+		if f.inFlight, err = strconv.Atoi(text); err != nil {
+			return fmt.Errorf("%q is no number", text)
+		}
+		return checkInFlight("", f.inFlight)
+	})
 	fl.StringArrayVar(&f.resolvers, "resolver", nil, "a DNS server as `HOST:PORT`; may be repeated (default: resolvers, else the system's)")
 	fl.BoolVar(&f.abandon, "abandon", false, "discard the unfinished crawl of this kind and start anew")
 	fl.StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics and /healthz on `ADDR`, such as 127.0.0.1:9100")
@@ -82,11 +88,8 @@ func newRunner(s streams, f runFlags, kind sink.Kind, simulated bool) (*runner, 
 	if err != nil {
 		return nil, err
 	}
-	if f.inFlight != 0 {
-		c.Limits.InFlight = f.inFlight
-	}
-	if err := checkInFlight("--in-flight", c.Limits.InFlight); err != nil {
-		return nil, usage(err)
+	if err := c.takeInFlight(f.inFlight); err != nil {
+		return nil, err
 	}
 	if len(f.resolvers) > 0 {
 		c.Resolvers = f.resolvers
@@ -168,7 +171,7 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 	}
 	defer func() { r.warn(x.close()) }()
 
-	k := &keeper{crawl: crawl, suppressed: r.suppressed.Covers, metrics: m}
+	k := &keeper{crawl: crawl, suppressed: r.suppressed.Covers, metrics: m, log: r.log}
 	if r.weekly != nil {
 		if err := r.weekly.begin(ctx, crawl, x, k); err != nil {
 			return r.stopped(crawl, err)

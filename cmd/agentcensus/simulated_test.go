@@ -81,7 +81,7 @@ func rows[T sink.Row](t *testing.T, out string) []T {
 // A crawl of 5,000 simulated sites equals the truth: every total, every card
 // fact; and the web's log shows every promise kept and every request signed.
 func TestSimulatedCrawlIsTrue(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the web is closed
 	const names = 5000
 	sim := simulate(t, simweb.Config{Seed: 11, Profile: simweb.Flat, Log: simweb.LogMemory}, names)
 

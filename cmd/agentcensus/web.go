@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -18,7 +17,7 @@ import (
 )
 
 // requestTimeout is promise P7.
-const requestTimeout = 5 * time.Second
+const requestTimeout = fetch.DefaultTimeout
 
 // aids divert requests to servers of one's own.
 type aids struct {
