@@ -204,6 +204,10 @@ const fault = `(() => {
     for (const text of svgs[0].querySelectorAll('text')) {
       const box = text.getBoundingClientRect();
       if (box.left < frame.left - 1 || box.right > frame.right + 1) faults.push('text leaves its chart: ' + text.textContent);
+      for (const other of svgs[0].querySelectorAll('text')) {
+        const o = other.getBoundingClientRect();
+        if (other !== text && box.left < o.right - 1 && o.left < box.right - 1 && box.top < o.bottom - 6 && o.top < box.bottom - 6) faults.push('texts overlap: ' + text.textContent + ' and ' + other.textContent);
+      }
       if (box.height < 9) faults.push('text too small: ' + text.textContent);
     }
     if (!chart.closest('article').querySelector('h3') || !chart.closest('article').querySelector('table') || !chart.closest('article').querySelector('code')) faults.push('no title, table or SQL: ' + label);

@@ -67,7 +67,7 @@ func (c *census) close() error {
 
 // prepare gives the session its settings, functions and views.
 func (c *census) prepare(ctx context.Context) error {
-	settings := "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
+	settings := "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; SET parquet_metadata_cache = true"
 	if _, err := c.conn.ExecContext(ctx, settings); err != nil {
 		return fmt.Errorf("setting DuckDB up: %w", err)
 	}

@@ -42,7 +42,7 @@ type series struct {
 // fits the window, so that the text of both has the size of text.
 const (
 	wideChart   = 800
-	narrowChart = 320
+	narrowChart = 300
 )
 
 // draw returns the chart as an SVG element of the given width. Its colours are
@@ -86,12 +86,12 @@ func (c chart) barOptions(width int) charts.BarChartOption {
 	option.Horizontal = c.shape != columns
 	option.StackSeries = charts.Ptr(c.shape != bars)
 	option.Padding = charts.NewBox(4, 4, 24, 4)
-	option.ValueFormatter = c.format
+	option.ValueFormatter = c.brief
 	option.Legend = charts.LegendOption{Show: charts.Ptr(false)}
 	option.CategoryAxis = charts.CategoryAxisOption{Labels: c.shortLabels(width), LabelFontStyle: text(), LabelCount: len(c.labels)}
 	option.ValueAxis = []charts.ValueAxisOption{c.valueAxis(width)}
 	if c.shape == columns {
-		option.CategoryAxis.LabelCount = min(len(c.labels), timeLabels(width))
+		option.CategoryAxis.LabelCount = c.timeLabels(width)
 		option.BarSize = min(0.7, 0.12*float64(len(c.labels)))
 	}
 	for i, s := range c.series {
@@ -107,10 +107,10 @@ func (c chart) lineOptions(width int) charts.LineChartOption {
 	option := charts.NewLineChartOptionWithData(c.values())
 	option.Theme = c.theme()
 	option.Padding = charts.NewBox(4, 4, 24, 4)
-	option.ValueFormatter = c.format
+	option.ValueFormatter = c.brief
 	option.Legend = charts.LegendOption{Show: charts.Ptr(false)}
 	option.XAxis = charts.XAxisOption{Labels: c.labels, LabelFontStyle: text(),
-		LabelCount: min(len(c.labels), timeLabels(width)), BoundaryGap: charts.Ptr(true)}
+		LabelCount: c.timeLabels(width), BoundaryGap: charts.Ptr(true)}
 	option.YAxis = []charts.YAxisOption{c.valueAxis(width)}
 	option.Symbol = charts.Symbol{Shape: charts.SymbolDot, Size: 4}
 	option.LineStrokeWidth = 2.5
@@ -120,15 +120,20 @@ func (c chart) lineOptions(width int) charts.LineChartOption {
 	return option
 }
 
-// timeLabels is how many dates fit side by side.
-func timeLabels(width int) int { return width / 90 }
+// timeLabels is how many dates fit side by side, 0 for all.
+func (c chart) timeLabels(width int) int {
+	if most := width / 90; len(c.labels) > most {
+		return most
+	}
+	return 0
+}
 
 // valueAxis starts at 0, or bars would lie about proportions, and has round
 // numbers.
 func (c chart) valueAxis(width int) charts.ValueAxisOption {
 	steps, room := 5, 1.0
 	if c.horizontal() && width < wideChart {
-		steps = 2
+		steps = 3
 	}
 	if c.shape == bars || c.inColours() {
 		room = 1 + 80/float64(width) // for the label at the end of the longest bar
@@ -140,8 +145,19 @@ func (c chart) valueAxis(width int) charts.ValueAxisOption {
 	top, count := roundAxis(c.largest()*room, steps, isCount(c.format))
 	return charts.ValueAxisOption{
 		Title: title, TitleFontStyle: text(), LabelFontStyle: text(), Min: charts.Ptr(0.0), Max: charts.Ptr(top), RangeValuePaddingScale: charts.Ptr(0.0),
-		ValueFormatter: c.format, LabelCount: count, SplitLineShow: charts.Ptr(true),
+		ValueFormatter: c.brief, LabelCount: count, SplitLineShow: charts.Ptr(true),
 	}
+}
+
+// brief writes a round number of the axis: 200k, 1.5M.
+func (c chart) brief(v float64) string {
+	if !isCount(c.format) || v < 10_000 {
+		return c.format(v)
+	}
+	if v < 1e6 {
+		return strconv.FormatFloat(v/1e3, 'f', -1, 64) + "k"
+	}
+	return strconv.FormatFloat(v/1e6, 'f', -1, 64) + "M"
 }
 
 // isCount says whether values between two whole numbers mean nothing.
@@ -164,7 +180,7 @@ func roundAxis(most float64, steps int, whole bool) (end float64, labels int) {
 	if whole {
 		step = max(step, 1)
 	}
-	intervals := int(math.Ceil(most/step - 1e-9))
+	intervals := max(int(math.Ceil(most/step-1e-9)), 1)
 	return step * float64(intervals), intervals + 1
 }
 
@@ -227,7 +243,7 @@ func (c chart) inColours() bool {
 func (c chart) shortLabels(width int) []string {
 	most := 34
 	if width < wideChart {
-		most = 18
+		most = 17 // 500,001–1,000,000
 	}
 	short := make([]string, len(c.labels))
 	for i, label := range c.labels {

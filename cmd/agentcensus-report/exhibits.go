@@ -219,7 +219,7 @@ FROM skill_tags WHERE latest GROUP BY tag ORDER BY cards DESC, skills DESC, tag 
 }
 
 var skillCounts = exhibit{
-	id: "skill-counts", title: "Skills a card",
+	id: "skill-counts", title: "Skills per card",
 	note: "Entries of the skills array, odd ones included.",
 	sql: `SELECT skills, count(*) AS cards, count(*) / sum(count(*)) OVER () AS share
 FROM (SELECT CASE WHEN skills_count = 0 THEN '0' WHEN skills_count = 1 THEN '1' WHEN skills_count <= 3 THEN '2–3'
@@ -279,8 +279,8 @@ FROM warnings WHERE latest GROUP BY warning ORDER BY cards DESC, warning LIMIT 5
 
 var uptime = exhibit{
 	id: "uptime", title: "Do publishers answer?",
-	note: "Up means only that a public address answered, whatever it said; not that the agent works. Unknown is nobody's fault that could be proved; " +
-		"skipped sites asked not to be read. The share up leaves both out.",
+	note: "Up means only that a public address answered, whatever it said; not that the agent works. Unknown: nothing proved either, after a timeout for example. " +
+		"Skipped: robots.txt keeps the bot out. The share up leaves both out.",
 	sql: `SELECT crawl, publishers, up, down, unknown, skipped, up_share AS share_up, median_latency_ms FROM uptime ORDER BY crawl`,
 	picture: picture{shape: columns, labels: []string{"crawl"}, axis: "publishers", most: 26, few: "There is no weekly crawl yet: 'agentcensus recheck' makes one.",
 		values: []value{{"up", "up", blue}, {"down", "down", orange}, {"unknown", "unknown", grey}, {"skipped", "skipped", purple}}},

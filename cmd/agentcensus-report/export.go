@@ -77,13 +77,12 @@ func (c *census) viewNames(ctx context.Context) (names []string, err error) {
 
 // exportView writes one view to path and returns the number of its rows.
 func (c *census) exportView(ctx context.Context, view, path string) (written int64, err error) {
-	columns, err := c.csvColumns(ctx, view)
+	query, err := c.csvQuery(ctx, view)
 	if err != nil {
 		return 0, err
 	}
 	err = replaceWhole(path, func(temporary string) error {
-		result, err := c.conn.ExecContext(ctx, fmt.Sprintf(`COPY (SELECT %s FROM "%s") TO '%s' (FORMAT csv, HEADER true)`,
-			columns, view, strings.ReplaceAll(temporary, "'", "''")))
+		result, err := c.conn.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO '%s' (FORMAT csv, HEADER true)", query, strings.ReplaceAll(temporary, "'", "''")))
 		if err != nil {
 			return c.explain(ctx, err)
 		}
@@ -93,14 +92,16 @@ func (c *census) exportView(ctx context.Context, view, path string) (written int
 	return written, err
 }
 
-// csvColumns selects every column of a view, nested ones as JSON.
-func (c *census) csvColumns(ctx context.Context, view string) (_ string, err error) {
+// csvQuery selects every column of a view, nested ones as JSON, in an order
+// that two exports have in common: by rank, or else by all columns.
+func (c *census) csvQuery(ctx context.Context, view string) (_ string, err error) {
 	rows, err := c.conn.QueryContext(ctx, "SELECT column_name, data_type FROM duckdb_columns() WHERE NOT internal AND table_name = ? ORDER BY column_index", view)
 	if err != nil {
 		return "", fmt.Errorf("describing %s: %w", view, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	var columns []string
+	var columns, flat []string
+	ranked := false
 	for rows.Next() {
 		var name, kind string
 		if err := rows.Scan(&name, &kind); err != nil {
@@ -108,9 +109,13 @@ func (c *census) csvColumns(ctx context.Context, view string) (_ string, err err
 		}
 		column := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 		if strings.HasSuffix(kind, "[]") || strings.HasPrefix(kind, "STRUCT(") || strings.HasPrefix(kind, "MAP(") {
-			column = "to_json(" + column + ")::VARCHAR AS " + column
+			columns = append(columns, "to_json("+column+")::VARCHAR AS "+column)
+			continue
 		}
 		columns = append(columns, column)
+		if ranked = ranked || name == "rank"; !ranked || name == "rank" || name == "position" || name == "tag" {
+			flat = append(flat, column)
+		}
 	}
-	return strings.Join(columns, ", "), rows.Err()
+	return fmt.Sprintf(`SELECT %s FROM "%s" ORDER BY %s`, strings.Join(columns, ", "), view, strings.Join(flat, ", ")), rows.Err()
 }

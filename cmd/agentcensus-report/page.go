@@ -66,6 +66,9 @@ type pageCell struct {
 	Number             bool
 }
 
+// Long says whether the text may be broken into lines.
+func (c pageCell) Long() bool { return len(c.Text) > 36 }
+
 // writePage writes the report as one self-contained HTML page.
 func writePage(w io.Writer, r report) error {
 	parsed, err := template.New("page").Parse(pageHTML)

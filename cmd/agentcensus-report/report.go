@@ -182,7 +182,7 @@ func (e exhibit) chart(t table) (_ chart, why string) {
 		if p.few != "" {
 			return chart{}, p.few
 		}
-		return chart{}, "There is nothing to count yet."
+		return chart{}, "There is nothing to count."
 	}
 	if p.most > 0 && last > p.most {
 		if p.overTime() {
@@ -242,7 +242,7 @@ func (p picture) splitSeries(t table, first, last int) []series {
 		if !known {
 			i = len(all)
 			place[name] = i
-			all = append(all, series{name: name, colour: i})
+			all = append(all, series{name: name, colour: colourOf(name, i)})
 			for range last - first {
 				all[i].values = append(all[i].values, math.NaN())
 			}
@@ -250,4 +250,21 @@ func (p picture) splitSeries(t table, first, last int) []series {
 		all[i].values[row-first] = number(t.get(row, p.values[0].column))
 	}
 	return all
+}
+
+// colourOf gives words the colours that they have in other pictures.
+func colourOf(word string, otherwise int) int {
+	switch word {
+	case "published":
+		return blue
+	case "kept out":
+		return orange
+	case "answered":
+		return teal
+	case "ours":
+		return purple
+	case "no answer":
+		return grey
+	}
+	return otherwise
 }

@@ -173,7 +173,11 @@ func eachRow(names []string, rows *sql.Rows, use func([]sql.NullString) error) e
 func writeTable(w io.Writer, _ func(string) string, names []string, rows *sql.Rows) error {
 	const most = 120
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if _, err := fmt.Fprintln(table, printable(strings.Join(names, "\t"))); err != nil {
+	header := make([]string, len(names))
+	for i, name := range names {
+		header[i] = printable(name)
+	}
+	if _, err := fmt.Fprintln(table, strings.Join(header, "\t")); err != nil {
 		return err
 	}
 	err := eachRow(names, rows, func(values []sql.NullString) error {

@@ -51,6 +51,8 @@ func heading(column string) string {
 		return strings.NewReplacer("shape_0_x", "0.x", "shape_1_x", "1.x", "shape_union", "union").Replace(column)
 	case "agent_card_json", "agent_json":
 		return strings.NewReplacer("agent_card_json", "agent-card.json", "agent_json", "agent.json").Replace(column)
+	case "list_id":
+		return "list ID"
 	case "median_latency_ms":
 		return "median latency, ms"
 	}
