@@ -387,6 +387,32 @@ func TestNoSlotIsHeldWhilePermitIsAsked(t *testing.T) {
 	wantBody(t, a, 200, "a")
 }
 
+// Still is asked with the slot in hand, when Permit may have been long ago; its
+// refusal sends nothing and gives the slot back.
+func TestStillIsAskedRightBeforeARequest(t *testing.T) {
+	w := newWorld(t, patient, nil)
+	site := w.serve(pages(map[string]string{"/1": to("/2"), "/2": ok("x")}), "site.test")
+	var asked []string
+	a := w.visit().Fetch(t.Context(), fetch.Request{
+		URL: &url.URL{Scheme: "https", Host: "site.test", Path: "/1"},
+		Still: func(u *url.URL) error {
+			if w.slots.TryAcquire(1) {
+				w.slots.Release(1)
+				t.Error("asked without the slot")
+			}
+			asked = append(asked, u.Path)
+			if u.Path == "/2" {
+				return &fetch.Error{Kind: fetch.RedirectRefused, Reason: "opted_out"}
+			}
+			return nil
+		},
+	})
+	wantError(t, a, fetch.RedirectRefused, "opted_out")
+	if _, requests := site.log(); len(requests) != 1 || len(asked) != 2 || a.Requests != 1 || a.Status != 302 {
+		t.Errorf("asked for %v, sent %v: %+v", asked, requests, a)
+	}
+}
+
 func TestEventsTellOfWaitLookupAndRequest(t *testing.T) {
 	w := newWorld(t, patient, nil)
 	w.serve(pages(map[string]string{"/1": ok("x"), "/2": ok("y")}), "site.test")

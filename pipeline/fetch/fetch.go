@@ -158,6 +158,11 @@ type Request struct {
 	// error ends the fetch: as it is when it is an *Error, else as Refused.
 	// Permit may itself call Fetch of the same Visit. nil permits all.
 	Permit func(ctx context.Context, u *url.URL, hop int) error
+
+	// Still is asked once more when the request has its slot, right before it is
+	// begun: Permit may have been long ago. It must return at once; its error is
+	// taken as Permit's. nil permits all.
+	Still func(u *url.URL) error
 }
 
 // Answer is how a fetch ended. With an error in Err the other fields tell of

@@ -170,11 +170,7 @@ func (v *Visit) step(ctx context.Context, r *Request, u *url.URL, hop int, a *An
 	k := v.known[key]
 	if k == nil && r.Permit != nil {
 		if err := r.Permit(ctx, u, hop); err != nil {
-			var own *Error
-			if errors.As(err, &own) {
-				return nil, own
-			}
-			return nil, fail(Refused, "", err)
+			return nil, refusal(err)
 		}
 		// Asking robots.txt of another origin may have led here.
 		k = v.known[key]
@@ -197,6 +193,15 @@ func (v *Visit) step(ctx context.Context, r *Request, u *url.URL, hop int, a *An
 	return k, nil
 }
 
+// refusal is the error of who permits requests, as an *Error.
+func refusal(err error) *Error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	return fail(Refused, "", err)
+}
+
 // ask makes one request: name first, then a slot, then the exchange. The
 // error says why it was not begun.
 func (v *Visit) ask(ctx context.Context, r *Request, u *url.URL) (*answer, *Error) {
@@ -212,6 +217,12 @@ func (v *Visit) ask(ctx context.Context, r *Request, u *url.URL) (*answer, *Erro
 	begun := c.now()
 	if err := c.slots.Acquire(ctx, 1); err != nil {
 		return nil, fail(Canceled, "", err)
+	}
+	if r.Still != nil {
+		if err := r.Still(u); err != nil {
+			c.slots.Release(1)
+			return nil, refusal(err)
+		}
 	}
 	k := &answer{url: u, at: c.now()}
 	c.observe(Event{Kind: SlotWait, Duration: k.at.Sub(begun)})
