@@ -80,12 +80,16 @@ type Result struct {
 	begun bool
 }
 
-// Answered says whether any request of the site was answered by HTTP.
+// Answered says whether the site answered by HTTP to the last. A site that was
+// lost on the way, after its robots.txt it may be, tells nothing of the network
+// since: a fetch without an answer is always a site's last.
 func (r Result) Answered() bool {
+	answered := false
 	for _, f := range r.Fetches {
-		if f.Answered {
-			return true
+		if f.Outcome.NoAnswer() && f.Outcome != OutcomeProtocolError {
+			return false
 		}
+		answered = answered || f.Answered
 	}
-	return false
+	return answered
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"net/url"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -108,6 +109,11 @@ func (l *line) stage(ctx context.Context, workers int, in <-chan *visit, step fu
 
 // resolve looks the site's name up, before it takes a slot.
 func (l *line) resolve(ctx context.Context, v *visit) error {
+	// The visit may have waited for this step since it was admitted.
+	if l.optedOut(v.site.Domain) {
+		v.decide(OutcomeOptedOut, "")
+		return nil
+	}
 	v.exchange = l.Open()
 	v.policies, v.awaited = make(map[string]*robots.Policy, 2), make(map[string]bool, 2)
 	err := v.exchange.Resolve(ctx, v.site.Domain)
@@ -275,6 +281,15 @@ func (l *line) sender(f func() error) {
 }
 
 func (l *line) optedOut(host string) bool { return l.OptOut != nil && l.OptOut.Covers(host) }
+
+// still is the last question before a request is sent: whether its host has
+// opted out while it waited for a slot (P11).
+func (l *line) still(u *url.URL) error {
+	if l.optedOut(u.Hostname()) {
+		return errOptedOut
+	}
+	return nil
+}
 
 func (l *line) answered(a fetch.Answer) {
 	l.Progress.requests.Add(int64(a.Requests))

@@ -114,6 +114,7 @@ func (l *line) robotsOf(ctx context.Context, v *visit, host string) (*robots.Pol
 		URL:     u,
 		Accept:  acceptRobots,
 		MaxBody: MaxRobotsBody,
+		Still:   l.still,
 		Permit: func(ctx context.Context, u *url.URL, _ int) error {
 			if l.optedOut(u.Hostname()) {
 				return errOptedOut
@@ -211,6 +212,7 @@ func (l *line) askCard(ctx context.Context, v *visit, path string) error {
 		Accept:     acceptCard,
 		A2AVersion: a2aVersion,
 		MaxBody:    MaxCardBody,
+		Still:      l.still,
 		Permit: func(ctx context.Context, u *url.URL, _ int) error {
 			var err error
 			err, fault = l.permitted(ctx, v, u)
