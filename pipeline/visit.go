@@ -119,7 +119,7 @@ func (l *line) robotsOf(ctx context.Context, v *visit, host string) (*robots.Pol
 			if l.optedOut(u.Hostname()) {
 				return errOptedOut
 			}
-			if u.EscapedPath() == RobotsPath {
+			if pathAndQuery(u) == RobotsPath { // with a query it is another resource
 				inside = u.Host
 			}
 			if u.Host == inside {
