@@ -53,6 +53,17 @@ func (f *flight) leave() {
 	f.log.leave(f.end.Sub(f.start))
 }
 
+// until is t, or when the client closed if that was before: the server notices
+// it late.
+func (f *flight) until(t time.Time) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone && !f.end.IsZero() && f.end.Before(t) {
+		return f.end
+	}
+	return t
+}
+
 // logged says that the log has the request now.
 func (f *flight) logged() {
 	f.mu.Lock()

@@ -43,7 +43,7 @@ func (w *Web) serve(raw *net.TCPConn) {
 
 	secured, err := p.handshake()
 	w.log.add(Entry{
-		Kind: KindHandshake, Conn: p.id, Host: p.name, Start: p.accepted, End: w.cfg.Now(),
+		Kind: KindHandshake, Conn: p.id, Host: p.name, Start: p.accepted, End: p.flight.until(w.cfg.Now()),
 		Remote: raw.RemoteAddr().String(), Fault: faultText(err),
 	})
 	if err != nil {
