@@ -47,6 +47,7 @@ func TestALocalFaultNamesNoSite(t *testing.T) {
 	y := newYears(t)
 	f := crawlFlags{runFlags: runFlags{out: y.out}, kind: "monthly", simulated: true, list: y.names}
 	r := y.runner(f.runFlags, sink.Monthly, "2026-11-02", 0)
+	defer y.close(r)
 	var dials atomic.Int64
 	r.web.dial = func(ctx context.Context, addr netip.AddrPort, host string) (net.Conn, error) {
 		if dials.Add(1) > 50 {

@@ -81,7 +81,7 @@ func TestStatusOfAStoppedCrawlAndOfCompleteOnes(t *testing.T) {
 	}
 	text, st := statusOfOut(t, y.out)
 	mustContain(t, text, "Nothing is running.", "The weekly crawl of 2026-11-17 was stopped at 2026-11-17 03:00:00 UTC: no canary answers",
-		"  monthly  2026-11-02  220 sites", "  weekly   2026-11-10")
+		"  monthly  2026-11-02  130 sites", "  weekly   2026-11-10")
 	if len(st.Unfinished) != 1 || st.Unfinished[0] != sink.Weekly || len(st.Complete) != 2 || st.Crawl.Settled == 0 {
 		t.Errorf("%+v", st)
 	}

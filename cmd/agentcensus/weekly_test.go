@@ -35,11 +35,11 @@ type years struct {
 }
 
 // entriesOfYears are enough for publishers of every sort.
-const entriesOfYears = 220
+const entriesOfYears = 130
 
 func newYears(t *testing.T) *years {
 	t.Helper()
-	w, err := simweb.Start(t.Context(), simweb.Config{Seed: 5, Profile: simweb.Flat, CardShare: 0.8})
+	w, err := simweb.Start(t.Context(), simweb.Config{Seed: 9, Profile: simweb.Flat, CardShare: 0.8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +79,18 @@ func (y *years) runner(f runFlags, kind sink.Kind, day string, epoch int) *runne
 	return r
 }
 
+// close ends a runner, but not the web, which is there for all years.
+func (y *years) close(r *runner) {
+	r.simulated = nil
+	r.close()
+}
+
 // month crawls the list as `crawl --kind monthly` does.
 func (y *years) month(day string, epoch int) {
 	y.Helper()
 	f := crawlFlags{runFlags: runFlags{out: y.out}, kind: "monthly", simulated: true, list: y.names}
 	r := y.runner(f.runFlags, sink.Monthly, day, epoch)
+	defer y.close(r)
 	l, err := f.open(y.Context(), r, nil)
 	y.must(err)
 	y.must(r.run(y.Context(), l, f.settings(r)))
@@ -94,6 +101,7 @@ func (y *years) week(day string, epoch int, arrange func(*runner)) error {
 	y.Helper()
 	f := recheckFlags{runFlags: runFlags{out: y.out}, simulated: true}
 	r := y.runner(f.runFlags, sink.Weekly, day, epoch)
+	defer y.close(r)
 	if arrange != nil {
 		arrange(r)
 	}
@@ -496,5 +504,30 @@ func TestRecheckLeavesOutWhoOptedOut(t *testing.T) {
 	}
 	if row := readCrawl[sink.CrawlRow](y, sink.Weekly, "2026-11-10")[0]; row.Entries != int64(len(cards)-1) {
 		t.Errorf("%d entries of %d publishers", row.Entries, len(cards))
+	}
+}
+
+// From the command line: without a monthly crawl there is nobody to ask; after
+// one the recheck asks its web, once a week.
+func TestRecheckCommand(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	status, _, errOut := command(t, "recheck", "--simulate", "--out", out)
+	if status != exitUsage || !strings.Contains(errOut, "no complete monthly crawl") {
+		t.Errorf("exit status %d: %s", status, errOut)
+	}
+	status, _, errOut = command(t, "crawl", "--simulate", "300", "--seed", "9", "--profile", "plain", "--kind", "monthly", "--out", out)
+	if status != exitComplete {
+		t.Fatalf("exit status %d: %s", status, errOut)
+	}
+	if status, _, errOut = command(t, "recheck", "--out", out, "--config", filepath.Join(t.TempDir(), "none.yaml")); status != exitUsage {
+		t.Errorf("exit status %d: %s", status, errOut)
+	}
+	status, stdout, errOut := command(t, "recheck", "--simulate", "--epoch", "1", "--out", out)
+	if status != exitComplete || !strings.Contains(errOut, "no canaries") || !strings.Contains(stdout, "The weekly crawl of a SIMULATED web") {
+		t.Errorf("exit status %d: %s%s", status, stdout, errOut)
+	}
+	status, stdout, errOut = command(t, "recheck", "--simulate", "--epoch", "1", "--out", out)
+	if status != exitComplete || !strings.Contains(stdout, "nothing to do") {
+		t.Errorf("exit status %d: %s%s", status, stdout, errOut)
 	}
 }
