@@ -17,7 +17,10 @@ import (
 
 // Options say which crawl to open and what it must agree with.
 type Options struct {
-	Out  string // the output directory; made if need be
+	Out string // the output directory; made if need be
+	// Lock is that directory's lock if the caller holds it: OpenCrawl takes it
+	// over, whatever comes of it. nil: OpenCrawl takes the lock itself.
+	Lock *Lock
 	Kind Kind
 	Now  func() time.Time
 	List ListInfo
@@ -128,9 +131,12 @@ func OpenCrawl(ctx context.Context, o Options) (*Crawl, error) {
 	if o.RankOf == nil {
 		o.RankOf = func(entry int64) int64 { return entry }
 	}
-	lock, err := AcquireLock(o.Out, string(o.Kind), o.Now())
-	if err != nil {
-		return nil, err
+	lock := o.Lock
+	if lock == nil {
+		var err error
+		if lock, err = AcquireLock(o.Out, string(o.Kind), o.Now()); err != nil {
+			return nil, err
+		}
 	}
 	c := &Crawl{options: o, lock: lock}
 	if err := c.open(ctx); err != nil {

@@ -14,6 +14,7 @@ import (
 // time, whatever it does. It ends with the process, however that ends: the
 // lock is the kernel's (flock), the file only says who holds it.
 type Lock struct {
+	out  string
 	file *os.File
 }
 
@@ -61,7 +62,7 @@ func AcquireLock(out, doing string, now time.Time) (*Lock, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("locking the output directory %s: %w", out, err), file.Close())
 	}
-	return &Lock{file: file}, nil
+	return &Lock{out: out, file: file}, nil
 }
 
 // Holder says who has the lock of the output directory out; nil: nobody. It

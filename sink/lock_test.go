@@ -160,3 +160,53 @@ func TestAFullDiskStopsTheCrawlResumable(t *testing.T) {
 		t.Errorf("%d sites, %d cards without a row", summary.Crawl.Sites, summary.Crawl.Suppressed)
 	}
 }
+
+// The lock is held without a gap from the first look at the directory to the
+// crawl that is opened there, and is gone when no crawl comes of it.
+func TestLockIsHandedToTheCrawl(t *testing.T) {
+	o := crawlOptions(t.TempDir(), 3)
+	lock, err := AcquireLock(o.Out, string(o.Kind), o.Now())
+	noError(t, err)
+	if h, err := lock.Unfinished(o.Kind); h != nil || err != nil {
+		t.Fatalf("unfinished: %+v, %v", h, err)
+	}
+	if _, err := OpenCrawl(t.Context(), o); !errors.As(err, new(*LockedError)) {
+		t.Errorf("opened although the lock is held: %v", err)
+	}
+	o.Lock = lock
+	c := open(t, o)
+	settle(t, c, withoutCard(1))
+	if _, err := AcquireLock(o.Out, "forget", o.Now()); !errors.As(err, new(*LockedError)) {
+		t.Errorf("the lock is free while the crawl is open: %v", err)
+	}
+	noError(t, c.Close())
+
+	o.Lock, err = AcquireLock(o.Out, string(o.Kind), o.Now())
+	noError(t, err)
+	if h, err := o.Lock.Unfinished(o.Kind); err != nil || h == nil || h.List.ListID != "LJX2Y" {
+		t.Errorf("unfinished: %+v, %v", h, err)
+	}
+	o.List.ListID = "OTHER"
+	if _, err := OpenCrawl(t.Context(), o); !errors.As(err, new(*SettingsError)) {
+		t.Errorf("another list: %v", err)
+	}
+	lock, err = AcquireLock(o.Out, "forget", o.Now())
+	noError(t, err)
+	noError(t, lock.Release())
+}
+
+// Killed between the last steps of a crawl, a process leaves the copy of its
+// list behind, which names every site: the next one removes it.
+func TestOrphanedListIsRemoved(t *testing.T) {
+	o := crawlOptions(t.TempDir(), 1)
+	lock, err := AcquireLock(o.Out, string(o.Kind), o.Now())
+	noError(t, err)
+	copied := ListCopyPath(o.Out, o.Kind)
+	noError(t, os.WriteFile(copied, []byte("alpha.example\n"), 0o644))
+	_, err = lock.Unfinished(o.Kind)
+	noError(t, err)
+	if _, err := os.Stat(copied); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the list is still there: %v", err)
+	}
+	noError(t, lock.Release())
+}

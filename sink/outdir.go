@@ -79,6 +79,17 @@ func Unfinished(out string, kind Kind, now time.Time) (_ *Header, err error) {
 	return peek(out, kind)
 }
 
+// Unfinished is [Unfinished] for the holder of the lock. When there is none it
+// removes what a process killed in the last steps of its crawl may have left: a
+// copy of a list holds names of sites without a card.
+func (l *Lock) Unfinished(kind Kind) (*Header, error) {
+	h, err := peek(l.out, kind)
+	if err != nil || h != nil {
+		return h, err
+	}
+	return nil, discard(l.out, kind)
+}
+
 // UnfinishedKinds lists the kinds that have an unfinished crawl under out,
 // running or not. It reads no state and takes no lock.
 func UnfinishedKinds(out string) ([]Kind, error) {
