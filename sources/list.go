@@ -61,6 +61,7 @@ type Info struct {
 	ListID  string // Tranco's permanent ID; "" for the others
 	SHA256  string // hex, of the whole list's bytes after decompression
 	Entries int64  // how many Sites yields: Options.Limit at most
+	First   int64  // the rank of the first
 	Path    string // the file read
 }
 
@@ -107,7 +108,7 @@ func openPath(ctx context.Context, info Info, name string, limit int64) (_ *List
 	if err != nil {
 		return nil, err
 	}
-	info.SHA256, info.Entries = s.sha256, s.entries
+	info.SHA256, info.Entries, info.First = s.sha256, s.entries, s.first
 	if limit > 0 {
 		info.Entries = min(limit, s.entries)
 	}

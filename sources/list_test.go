@@ -65,7 +65,7 @@ func TestFormsOfAList(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := sources.Info{Source: sources.SourceFile, SHA256: sum(test.content), Entries: int64(len(test.want)), Path: path}
+			want := sources.Info{Source: sources.SourceFile, SHA256: sum(test.content), Entries: int64(len(test.want)), First: test.want[0].Rank, Path: path}
 			if diff := cmp.Diff(want, list.Info()); diff != "" {
 				t.Errorf("info (-want +got):\n%s", diff)
 			}
@@ -253,7 +253,7 @@ func TestStandardInputIsCopiedWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := sources.Info{Source: sources.SourceStdin, SHA256: sum(ranked), Entries: 3, Path: kept}
+	want := sources.Info{Source: sources.SourceStdin, SHA256: sum(ranked), Entries: 3, First: 1, Path: kept}
 	if diff := cmp.Diff(want, list.Info()); diff != "" {
 		t.Errorf("info (-want +got):\n%s", diff)
 	}

@@ -90,7 +90,7 @@ func TestTrancoIsPinnedDownloadedOnceAndCached(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(cache, "tranco-K2N4V.csv")
-	want := sources.Info{Source: sources.SourceTranco, ListID: "K2N4V", SHA256: sum(ranked), Entries: 3, Path: path}
+	want := sources.Info{Source: sources.SourceTranco, ListID: "K2N4V", SHA256: sum(ranked), Entries: 3, First: 1, Path: path}
 	if diff := cmp.Diff(want, list.Info()); diff != "" {
 		t.Errorf("info (-want +got):\n%s", diff)
 	}
