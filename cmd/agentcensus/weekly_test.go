@@ -519,9 +519,6 @@ func TestRecheckCommand(t *testing.T) {
 	if status != exitComplete {
 		t.Fatalf("exit status %d: %s", status, errOut)
 	}
-	if status, _, errOut = command(t, "recheck", "--out", out, "--config", filepath.Join(t.TempDir(), "none.yaml")); status != exitUsage {
-		t.Errorf("exit status %d: %s", status, errOut)
-	}
 	status, stdout, errOut := command(t, "recheck", "--simulate", "--epoch", "1", "--out", out)
 	if status != exitComplete || !strings.Contains(errOut, "no canaries") || !strings.Contains(stdout, "The weekly crawl of a SIMULATED web") {
 		t.Errorf("exit status %d: %s%s", status, stdout, errOut)
