@@ -168,8 +168,11 @@ func (f *crawlFlags) open(ctx context.Context, r *runner, unfinished *sink.Heade
 	info := l.Info()
 	out := &listing{
 		info:    sink.ListInfo{Source: info.Source, ListID: info.ListID, SHA256: info.SHA256, Entries: info.Entries},
-		sites:   sites(l),
+		sites:   sites(l, info.First-1),
 		discard: func() {},
+	}
+	if info.First != 1 { // a part of a ranking: its entries are numbered from 1
+		out.rankOf = func(entry int64) int64 { return entry + info.First - 1 }
 	}
 	if info.Source == sources.SourceStdin && unfinished == nil {
 		out.discard = func() { r.warn(removeIfThere(info.Path)) }
@@ -177,10 +180,12 @@ func (f *crawlFlags) open(ctx context.Context, r *runner, unfinished *sink.Heade
 	return out, nil
 }
 
-// sites gives the pipeline the list.
-func sites(l *sources.List) iter.Seq2[pipeline.Site, error] {
+// sites gives the pipeline the list, its ranks lessened to the numbers of the
+// entries.
+func sites(l *sources.List, less int64) iter.Seq2[pipeline.Site, error] {
 	return func(yield func(pipeline.Site, error) bool) {
 		for s, err := range l.Sites() {
+			s.Rank -= less
 			if !yield(pipeline.Site(s), err) {
 				return
 			}
@@ -194,5 +199,5 @@ func asListError(err error) error {
 	if errors.As(err, &l) {
 		return usage(err)
 	}
-	return fmt.Errorf("open the list: %w", err)
+	return whenItPasses(fmt.Errorf("open the list: %w", err))
 }

@@ -83,12 +83,12 @@ func (m *metrics) gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// serve answers /metrics and /healthz on addr until the returned function is
-// called.
-func (m *metrics) serve(addr string) (end func() error, err error) {
+// serve answers /metrics and /healthz on addr until end is called; at is where
+// it listens.
+func (m *metrics) serve(addr string) (at net.Addr, end func() error, err error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, usagef("--metrics %s: %w", addr, err)
+		return nil, nil, usagef("--metrics %s: %w", addr, err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
@@ -99,7 +99,7 @@ func (m *metrics) serve(addr string) (end func() error, err error) {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	return func() error {
+	return l.Addr(), func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		err := server.Shutdown(ctx)

@@ -16,6 +16,10 @@ type keeper struct {
 	suppressed func(host string) bool
 	metrics    *metrics
 	log        *slog.Logger
+	// stop is closed when no further site is admitted.
+	stop <-chan struct{}
+	// proven says that a site answered after that.
+	proven bool
 
 	// Of a weekly crawl, nil in others: check makes the row of a publisher from
 	// its result and its card, if it has one; vouch asks the canaries about the
@@ -49,6 +53,7 @@ func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 			return err
 		}
 	}
+	k.proven = k.proven || rec.Answered && closed(k.stop)
 	k.metrics.settled(r)
 	if !rec.Suppressed { // below the default level: it names the site
 		k.log.DebugContext(ctx, "settled", "site", r.Site.Domain, "outcome", r.Outcome, "reason", r.Reason)
@@ -60,6 +65,16 @@ func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 		return k.vouch(ctx)
 	}
 	return nil
+}
+
+// drained ends what is held back when a crawl stops as it was asked to. Those
+// sites were open while another one answered: what they came to is theirs.
+// Without such an answer nobody knows, and they count as interrupted.
+func (k *keeper) drained(ctx context.Context) error {
+	if !k.proven || k.vouch != nil {
+		return nil
+	}
+	return k.crawl.Vouch(ctx)
 }
 
 // addRows adds the rows of a publisher to its record.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +22,7 @@ import (
 	"agentcensus/pipeline/simweb"
 	"agentcensus/signing"
 	"agentcensus/sink"
+	progress "agentcensus/sink/state"
 	"agentcensus/sources"
 )
 
@@ -77,6 +80,9 @@ type runner struct {
 	clock     signing.ClockWatch
 	// weekly is what a weekly crawl adds, nil in others.
 	weekly *weekly
+	// lock is the output directory's, from the first look at it until a crawl
+	// is opened there: nobody else may begin one in between.
+	lock *sink.Lock
 	// now dates crawls and tells their periods.
 	now func() time.Time
 }
@@ -120,6 +126,9 @@ func newRunner(s streams, f runFlags, kind sink.Kind, simulated bool) (*runner, 
 
 // close ends what the runner started.
 func (r *runner) close() {
+	if r.lock != nil {
+		r.warn(r.lock.Release())
+	}
 	if r.simulated != nil {
 		r.warn(r.simulated.Close())
 	}
@@ -133,12 +142,14 @@ func (r *runner) warn(err error) {
 }
 
 // unfinished looks for a crawl of this kind to go on with; an error says that
-// there is nothing to do, or that nothing can be done now.
+// there is nothing to do, or that nothing can be done now. From here on the
+// output directory is locked.
 func (r *runner) unfinished() (*sink.Header, error) {
-	if r.flags.abandon {
-		return nil, nil
+	var err error
+	if r.lock, err = sink.AcquireLock(r.flags.out, string(r.kind), r.now()); err != nil || r.flags.abandon {
+		return nil, err
 	}
-	h, err := sink.Unfinished(r.flags.out, r.kind, r.now())
+	h, err := r.lock.Unfinished(r.kind)
 	if err != nil || h != nil {
 		return h, err
 	}
@@ -149,8 +160,12 @@ func (r *runner) unfinished() (*sink.Header, error) {
 func (r *runner) run(ctx context.Context, l *listing, settings map[string]string) error {
 	m := newMetrics()
 	r.optOut.failed = m.reloadErrors.Inc
+	stop := newStopper(r.streams.err)
+	defer stop.release()
+	lock := r.lock
+	r.lock = nil
 	crawl, err := sink.OpenCrawl(ctx, sink.Options{
-		Out: r.flags.out, Kind: r.kind, Now: r.now, List: l.info, RankOf: l.rankOf, Settings: settings,
+		Out: r.flags.out, Lock: lock, Kind: r.kind, Now: r.now, List: l.info, RankOf: l.rankOf, Settings: settings,
 		Simulated: r.notReal(), Abandon: r.flags.abandon, Replace: r.replace, Committed: m.committed,
 		Vouched: r.weekly.hasCanaries(),
 	})
@@ -171,16 +186,14 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 	}
 	defer func() { r.warn(x.close()) }()
 
-	k := &keeper{crawl: crawl, suppressed: r.suppressed.Covers, metrics: m, log: r.log}
+	k := &keeper{crawl: crawl, suppressed: r.suppressed.Covers, metrics: m, log: r.log, stop: stop.asked}
 	if r.weekly != nil {
 		if err := r.weekly.begin(ctx, crawl, x, k); err != nil {
 			return r.stopped(crawl, err)
 		}
 	}
-	stop := newStopper(r.streams.err)
-	defer stop.release()
-	progress := new(pipeline.Progress)
-	end, err := r.tell(ctx, crawl, x, progress, m)
+	counts := new(pipeline.Progress)
+	end, err := r.tell(ctx, crawl, x, counts, m)
 	if err != nil {
 		return err
 	}
@@ -189,7 +202,7 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 		Open:  func() pipeline.Exchange { return x.client.Open() },
 		Sink:  k,
 		Slots: r.config.Limits.InFlight, Tokens: r.identity.tokens, RobotsMode: robots.Mode(r.config.Robots.Policy),
-		Stop: stop.asked, Progress: progress, Answered: r.watchClock,
+		Stop: stop.asked, Progress: counts, Answered: r.watchClock,
 	})
 	end()
 	r.checkClock()
@@ -203,7 +216,7 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 	case err != nil:
 		return r.stopped(crawl, err)
 	case stop.wasAsked():
-		return r.stopped(crawl, errors.New("a signal asked it to"))
+		return r.stopped(crawl, errors.Join(errors.New("a signal asked it to"), k.drained(ctx)))
 	}
 	return r.finish(ctx, crawl)
 }
@@ -221,9 +234,11 @@ func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pi
 	})
 	endMetrics := func() error { return nil }
 	if r.flags.metrics != "" {
-		if endMetrics, err = m.serve(r.flags.metrics); err != nil {
+		var at net.Addr
+		if at, endMetrics, err = m.serve(r.flags.metrics); err != nil {
 			return nil, err
 		}
+		r.log.Info("serving metrics", "addr", at.String())
 	}
 	banner(r.streams.err)
 	doing := "begin"
@@ -311,6 +326,7 @@ func (r *runner) refused(err error) error {
 		exists   *sink.ExistsError
 		settings *sink.SettingsError
 		mixed    *sink.MixedError
+		broken   *progress.Error
 	)
 	switch {
 	case errors.As(err, &locked):
@@ -328,6 +344,21 @@ func (r *runner) refused(err error) error {
 		return usagef("%w (--abandon)", err)
 	case errors.As(err, &mixed), errors.Is(err, fs.ErrPermission):
 		return usagef("%w; name another directory with --out", err)
+	case errors.As(err, &broken):
+		return fmt.Errorf("%w (--abandon)", err)
+	}
+	return whenItPasses(err)
+}
+
+// whenItPasses makes an error that is this machine's for the moment, a full disk
+// say, one after which the same command goes on.
+func whenItPasses(err error) error {
+	for _, errno := range []syscall.Errno{
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM,
+	} {
+		if errors.Is(err, errno) {
+			return &exitError{exitResumable, fmt.Errorf("%w\nonce that has been seen to, the same command goes on", err)}
+		}
 	}
 	return err
 }
@@ -337,7 +368,11 @@ func (r *runner) stopped(crawl *sink.Crawl, reason error) error {
 	r.log.Debug("the crawl stops", "err", reason)
 	reason = unnamed(reason)
 	settled := crawl.Settled()
-	err := errors.Join(r.tellStopped(crawl, reason), crawl.Close())
+	err := r.tellStopped(crawl, reason)
+	// A commit that failed is what stopped the crawl, as a rule.
+	if e := crawl.Close(); e != nil && !strings.Contains(reason.Error(), e.Error()) {
+		err = errors.Join(err, e)
+	}
 	return &exitError{exitResumable, errors.Join(fmt.Errorf(
 		"the %s crawl of %s stopped after %d of %d sites: %w\nthe same command goes on with it",
 		r.kind, crawl.Date(), settled, crawl.Header().List.Entries, reason), err)}

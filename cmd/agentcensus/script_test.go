@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -14,9 +12,7 @@ import (
 // The test binary is agentcensus when it is called so.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"agentcensus": func() {
-			os.Exit(run(context.Background(), os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
-		},
+		"agentcensus": main,
 	})
 }
 

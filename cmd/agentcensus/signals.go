@@ -36,9 +36,11 @@ func newStopper(errOut io.Writer) *stopper {
 }
 
 // wasAsked says whether a signal came.
-func (s *stopper) wasAsked() bool {
+func (s *stopper) wasAsked() bool { return closed(s.asked) }
+
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-s.asked:
+	case <-c:
 		return true
 	default:
 		return false
