@@ -109,8 +109,7 @@ var trendOfCards = exhibit{
 var trendOfShares = exhibit{
 	id: "trend-of-shares", title: "Share of sites from crawl to crawl",
 	note: "The list changes from crawl to crawl, and so do its listed and readable sites.",
-	sql: `SELECT crawl, cards, listed, readable, share_of_listed, share_of_readable
-FROM trend WHERE kind = (SELECT kind FROM crawls WHERE latest) ORDER BY crawl`,
+	sql:  trendSQL,
 	picture: picture{shape: lines, labels: []string{"crawl"}, axis: "share of sites that publish a card", least: 2, few: oneCrawl, most: 36,
 		values: []value{{"share_of_readable", "of readable sites", blue}, {"share_of_listed", "of listed sites", orange}}},
 }
@@ -165,7 +164,7 @@ FROM schemes WHERE latest ORDER BY cards DESC, scheme_type`,
 
 var authRequired = exhibit{
 	id: "auth-required", title: "Is authentication required?",
-	note: "Optional: anonymous access is one of the alternatives. Most cards say nothing, which does not mean that none is needed.",
+	note: "Optional: anonymous access is one of the alternatives. Not stated does not mean that none is needed.",
 	sql: `SELECT coalesce(auth_required, '(not stated)') AS authentication, count(*) AS cards, count(*) / sum(count(*)) OVER () AS share,
        count(*) FILTER (len(legacy_auth_schemes) > 0) AS with_0_1_block
 FROM latest_cards GROUP BY ALL ORDER BY cards DESC, authentication`,

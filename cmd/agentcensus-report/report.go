@@ -72,12 +72,16 @@ func (c *census) report(ctx context.Context) (report, error) {
 	if r.doubts, err = c.doubts(ctx); err != nil {
 		return report{}, err
 	}
+	answers := make(map[string]table) // by SQL: some exhibits share theirs
 	for _, chapter := range chapters {
 		p := part{chapter: chapter}
 		for _, exhibit := range chapter.exhibits {
-			answer, err := c.query(ctx, exhibit.sql)
-			if err != nil {
-				return report{}, fmt.Errorf("%s: %w", exhibit.title, err)
+			answer, asked := answers[exhibit.sql]
+			if !asked {
+				if answer, err = c.query(ctx, exhibit.sql); err != nil {
+					return report{}, fmt.Errorf("%s: %w", exhibit.title, err)
+				}
+				answers[exhibit.sql] = answer
 			}
 			p.answers = append(p.answers, answer)
 		}
