@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/idna"
 )
 
 // Limits are what a polite crawl keeps to.
@@ -271,7 +273,10 @@ func target(e Entry) string {
 	if err != nil {
 		return ""
 	}
-	host := strings.ToLower(to.Hostname())
+	host, err := idna.Lookup.ToASCII(to.Hostname())
+	if err != nil {
+		return ""
+	}
 	if to.Scheme != "https" || to.User != nil || to.Port() != "" && to.Port() != "443" ||
 		strings.TrimPrefix(host, "www.") != strings.TrimPrefix(requestHost(e), "www.") {
 		return ""

@@ -54,6 +54,7 @@ const (
 	shakeRSAKex
 	shakeAlert
 	shakeStall
+	shakeDrip // a byte each 100 ms
 	shakeEOF
 	shakePlain
 )
@@ -61,7 +62,7 @@ const (
 var handshakes = map[string]handshake{
 	"ok": shakeGood, "expired": shakeExpired, "not_yet_valid": shakeNotYetValid, "wrong_name": shakeWrongName,
 	"unknown_ca": shakeUnknownCA, "self_signed": shakeSelfSigned, "tls10": shakeTLS10, "rsa_kex": shakeRSAKex,
-	"alert": shakeAlert, "stall": shakeStall, "eof": shakeEOF, "plain_http": shakePlain,
+	"alert": shakeAlert, "stall": shakeStall, "drip": shakeDrip, "eof": shakeEOF, "plain_http": shakePlain,
 }
 
 var handshakeEffects = map[handshake]effect{
@@ -74,6 +75,7 @@ var handshakeEffects = map[handshake]effect{
 	shakeRSAKex:      {outcome: "tls_handshake", reason: "cipher"},
 	shakeAlert:       {outcome: "tls_handshake", reason: "alert"},
 	shakeStall:       {outcome: "timeout", reason: "handshake"},
+	shakeDrip:        {outcome: "timeout", reason: "handshake"},
 	shakeEOF:         {outcome: "tls_handshake", reason: "eof"},
 	shakePlain:       {outcome: "tls_handshake", reason: "other"},
 }

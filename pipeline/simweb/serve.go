@@ -105,6 +105,12 @@ func (p *peer) choose(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	case shakeStall:
 		p.drain()
 		return nil, errPlayed
+	case shakeDrip:
+		// A handshake record of 16,384 bytes (RFC 8446, section 5.1) that is never whole.
+		for _, err := io.WriteString(p.Conn, "\x16\x03\x03\x40\x00\x02"); err == nil && p.web.sleep(drop, p.flight.ended); {
+			_, err = io.WriteString(p.Conn, "\x00")
+		}
+		return nil, errPlayed
 	case shakeEOF:
 		p.web.note(p.Conn.Close())
 		return nil, errPlayed
