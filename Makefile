@@ -3,8 +3,9 @@
 GO     ?= go
 OUT    ?= demo
 FUZZ   ?= 1m
+WEBS   ?= 1000
 
-.PHONY: help build install demo test check bench bench-1m fuzz clean
+.PHONY: help build install demo test check bench bench-1m promises fuzz clean
 
 help: ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,11 +34,14 @@ bench: ## measure the figures of the README; exits 1 where one is missed
 bench-1m: ## a million names through the pipeline with an in-memory exchange
 	$(GO) run ./pipeline/bench/cmd -only million
 
+promises: ## draw WEBS (default 1000) random webs and kill the crawl of each at random
+	$(GO) test -race -timeout 2h -run TestPromisesHoldOnAnyWeb ./pipeline -rapid.checks $(WEBS)
+
 fuzz: ## run every fuzz target for FUZZ (default 1m) each
 	@for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 	    echo "== $$pkg $$f"; \
-	    $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) $$pkg || exit 1; \
+	    $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) -fuzzminimizetime 1x $$pkg || exit 1; \
 	  done; \
 	done
 
