@@ -4,9 +4,9 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -56,9 +56,9 @@ func entries(w *simweb.Web, n int) iter.Seq2[pipeline.Site, error] {
 }
 
 // crawlWeb crawls sites of w over sockets.
-func crawlWeb(t *testing.T, w *simweb.Web, sites iter.Seq2[pipeline.Site, error], slots int) map[int64]pipeline.Result {
+func crawlWeb(t *testing.T, w *simweb.Web, sites iter.Seq2[pipeline.Site, error], slots int, timeout time.Duration) map[int64]pipeline.Result {
 	t.Helper()
-	resolver, err := resolve.New(resolve.Config{Servers: w.Resolvers(), Timeout: fetch.DefaultTimeout, InFlight: 4 * slots})
+	resolver, err := resolve.New(resolve.Config{Servers: w.Resolvers(), Timeout: timeout, InFlight: 4 * slots})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +70,7 @@ func crawlWeb(t *testing.T, w *simweb.Web, sites iter.Seq2[pipeline.Site, error]
 	client, err := fetch.New(fetch.Config{
 		UserAgent: "SampleBot/1.0 (+https://bot.example/)", Signer: unsigned{}, Resolver: resolver,
 		Slots: semaphore.NewWeighted(int64(slots)), Dial: w.Dial, RootCAs: w.Roots(),
+		Timeout: timeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -113,9 +114,9 @@ func compare(t *testing.T, rank int64, name string, want simweb.Fate, got pipeli
 	}
 }
 
-func checkPromises(t *testing.T, w *simweb.Web) {
+func checkPromises(t *testing.T, w *simweb.Web, timeout time.Duration) {
 	t.Helper()
-	for _, v := range w.Check(simweb.Limits{}) {
+	for _, v := range w.Check(simweb.Limits{Timeout: timeout}) {
 		t.Errorf("promise broken: %v", v)
 	}
 }
@@ -124,13 +125,14 @@ func checkPromises(t *testing.T, w *simweb.Web) {
 // to be true, and keeps its promises in the web's log.
 func TestCrawlTellsTheTruth(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	const names = 2000
+	// Less than the five seconds of P7: every fifth site is a slow one.
+	const names, timeout = 2000, 3 * time.Second
 	w, err := simweb.Start(t.Context(), simweb.Config{Seed: 7, Profile: simweb.Flat})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	got := crawlWeb(t, w, entries(w, names), 60)
+	got := crawlWeb(t, w, entries(w, names), 60, timeout)
 
 	outcomes := map[string]bool{}
 	for rank, name := range w.Names(names) {
@@ -138,43 +140,10 @@ func TestCrawlTellsTheTruth(t *testing.T) {
 		outcomes[want.Outcome] = true
 		compare(t, rank, name, want, got[rank])
 	}
-	checkPromises(t, w)
+	checkPromises(t, w, timeout)
 	for _, o := range pipeline.Outcomes {
 		if o != pipeline.OutcomeInterrupted && o != pipeline.OutcomeOptedOut && !outcomes[string(o)] {
 			t.Errorf("no site of this web ends as %s: its truth is no test of that", o)
 		}
-	}
-}
-
-// Each named site of the scenarios, hostile ones among them, ends as the
-// scenario says, and no promise is broken on the way. No slot is held longer
-// than a request may take: the checker reads that from the log.
-func TestScenarios(t *testing.T) {
-	for _, file := range []string{"hostile.yaml", "sites.yaml"} {
-		t.Run(file, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
-			s, err := simweb.LoadScenario(filepath.Join("simweb", "testdata", file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			w, err := simweb.Start(t.Context(), simweb.Config{Scenario: s})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.Close()
-			names := s.Names()
-			got := crawlWeb(t, w, func(yield func(pipeline.Site, error) bool) {
-				for i, name := range names {
-					if !yield(pipeline.Site{Rank: int64(i + 1), Domain: name}, nil) {
-						return
-					}
-				}
-			}, 60)
-			for i, name := range names {
-				rank := int64(i + 1)
-				compare(t, rank, name, w.Fate(rank, name), got[rank])
-			}
-			checkPromises(t, w)
-		})
 	}
 }

@@ -1,0 +1,290 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"agentcensus/pipeline"
+	"agentcensus/pipeline/simweb"
+)
+
+// randomWeb is a small web, a list of its names, and how each entry must end.
+type randomWeb struct {
+	scenario *simweb.Scenario
+	list     []pipeline.Site
+	optedOut []string
+	graphs   map[string]graph // by apex
+	touchy   map[string]bool  // apexes with a server that drops connections
+	inFlight int
+}
+
+// What the sites of a random web do by name; each stands for others that differ
+// from it in the answer's details alone.
+var (
+	namedDNS   = []string{"nxdomain", "nodata", "servfail", "dns_slow", "alias", "many", "mixed", "private", "loopback", "metadata", "nat64", "mapped"}
+	namedLinks = []string{"refused", "black_hole"}
+	namedTLS   = []string{"expired", "wrong_name", "self_signed", "tls10", "rsa_kex", "alert", "stall", "eof", "plain_http"}
+	namedMoves = []string{"all", "cards", "robots", "forbidden"}
+	namedRules = []string{
+		"robots_allow", "robots_disallow", "robots_disallow_named", "robots_named_allow", "robots_well_known", "robots_disallow_card",
+		"robots_disallow_legacy", "robots_bom", "robots_utf16", "robots_huge", "robots_cut", "robots_text", "html", "empty", "gzip_twice",
+		"forbidden", "rate_limited", "unavailable", "challenge_imperva", "redirect_off_site", "redirect_home", "redirect_loop", "redirect_maze",
+		"silent", "slow_headers", "endless_1xx", "reset_before", "close_before", "close_after", "gzip_bomb", "noise",
+	}
+	namedCards = []string{
+		"card_v1", "card_v03", "card_v02", "card_gzip", "card_chunked", "card_no_skills", "near", "json_other", "json_cut", "large", "html",
+		"empty", "no_content", "forbidden", "payment_required", "version_rejected", "challenge_cloudflare", "rate_limited", "server_error",
+		"teapot", "gone", "redirect_off_site", "redirect_http", "redirect_ip", "redirect_long", "redirect_loop", "redirect_maze",
+		"redirect_home", "redirect_home_dots", "redirect_home_upper", "silent", "slow_headers", "slow_body", "stalled_body", "header_10mb",
+		"endless_headers", "reset_before", "reset_headers", "close_before", "close_after", "close_announced", "until_close", "body_shorter",
+		"body_longer", "chunk_cut", "chunk_lies", "two_lengths", "length_and_chunked", "upgrade_101", "h2_bytes", "http10", "status_999",
+		"gzip_bomb", "gzip_bomb_twice", "zstd_bomb", "gzip_broken", "few_1xx",
+	}
+)
+
+const sampleCard = `{"name":"Lamp","description":"lights","version":"1","supportedInterfaces":[{"url":"https://lamp.example/a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`
+
+// endings are the answers of a graph that lead nowhere further.
+func endings() []answer {
+	written := func(status int, body, outcome, reason string) answer {
+		a := answer{play: simweb.Play{Status: status, Body: body}, card: verdict{outcome, reason}}
+		if status == 429 || status >= 500 {
+			a.robots = verdict{"robots_unreachable", fmt.Sprintf("status_%d", status)}
+		}
+		return a
+	}
+	rules := func(body string, denies ...string) answer {
+		a := written(200, body, "soft_404", "not_json")
+		a.denies = denies
+		for _, path := range []string{cardURL, legacyURL} {
+			if a.disallows(path) {
+				a.play.Denies = append(a.play.Denies, path)
+			}
+		}
+		return a
+	}
+	broken := func(do, outcome, reason string) answer {
+		v := verdict{outcome, reason}
+		return answer{play: simweb.Play{Do: do}, card: v, robots: v}
+	}
+	named := func(do, outcome, reason string) answer {
+		return answer{play: simweb.Play{Do: do}, card: verdict{outcome, reason}}
+	}
+	dropped := named("close_after", "not_found", "")
+	dropped.touchy = true
+	challenged := named("challenge_cloudflare", "challenged", "cloudflare")
+	challenged.robots = verdict{"robots_unreadable", "challenge_cloudflare"}
+	return []answer{
+		written(404, "", "not_found", ""),
+		written(200, sampleCard, "card", "R1"),
+		rules("User-agent: *\nDisallow:\n"),
+		rules("User-agent: *\nDisallow: /\n", "/"),
+		rules("User-agent: *\nDisallow: /.well-known/\n", "/.well-known/"),
+		rules("User-agent: *\nDisallow: "+cardURL+"\n", cardURL),
+		rules("User-agent: *\nDisallow: "+legacyURL+"\n", legacyURL),
+		rules("User-agent: *\nDisallow: /a\n", "/a"),
+		written(200, "<html>lamps</html>", "soft_404", "html"),
+		written(200, `{"lamps":3}`, "not_a_card", "other_json"),
+		written(401, "", "auth_required", ""),
+		written(403, "", "auth_required", ""),
+		written(429, "", "rate_limited", ""),
+		written(503, "", "server_error", ""),
+		challenged, dropped,
+		named("close_announced", "not_found", ""),
+		named("until_close", "not_found", ""),
+		named("large", "too_large", ""),
+		named("gzip_bomb", "too_large", ""),
+		broken("close_before", "connection_lost", "eof"),
+		broken("body_shorter", "connection_lost", "body_truncated"),
+		broken("reset_before", "connection_lost", "reset"),
+		broken("silent", "timeout", "headers"),
+		broken("slow_body", "timeout", "body"),
+		broken("header_10mb", "protocol_error", "headers_too_large"),
+		broken("two_lengths", "protocol_error", "content_length"),
+	}
+}
+
+// dead are the ways in which the www host of a graph cannot be reached.
+var dead = map[string]struct {
+	host simweb.ScenarioHost
+	verdict
+}{
+	"dns":  {simweb.ScenarioHost{DNS: "nxdomain"}, verdict{"dns_not_found", "not_found"}},
+	"ip":   {simweb.ScenarioHost{DNS: "loopback"}, verdict{"private_address", "private"}},
+	"link": {simweb.ScenarioHost{Link: "refused"}, verdict{"connect_refused", "refused"}},
+	"tls":  {simweb.ScenarioHost{TLS: "expired"}, verdict{"tls_certificate", "expired"}},
+}
+
+// drawWeb draws a web of up to nine sites and a list of them.
+func drawWeb(t *rapid.T) *randomWeb {
+	w := &randomWeb{
+		scenario: &simweb.Scenario{Only: true}, graphs: map[string]graph{}, touchy: map[string]bool{},
+		inFlight: rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 60)).Draw(t, "in flight"),
+	}
+	var names []string
+	for i := range rapid.IntRange(1, 9).Draw(t, "sites") {
+		apex := fmt.Sprintf("q%dz.example", i)
+		if rapid.IntRange(0, 2).Draw(t, "kind") == 0 {
+			w.scenario.Sites = append(w.scenario.Sites, w.drawNamed(t, apex))
+		} else {
+			w.scenario.Sites = append(w.scenario.Sites, w.drawGraph(t, apex))
+		}
+		names = append(names, apex)
+		if rapid.IntRange(0, 7).Draw(t, "opted out") == 7 {
+			w.optedOut = append(w.optedOut, apex)
+			names = append(names, "shop."+apex)
+		}
+	}
+	// Entries in any order, the www form before, after or instead of the apex.
+	for range rapid.IntRange(len(names), 2*len(names)).Draw(t, "entries") {
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		s := pipeline.Site{Rank: int64(len(w.list) + 1), Domain: name}
+		switch rapid.IntRange(0, 9).Draw(t, "form") {
+		case 7, 8:
+			s.Domain = "www." + name
+		case 9:
+			s.Domain, s.Invalid = "_"+name, "underscore"
+		}
+		w.list = append(w.list, s)
+	}
+	return w
+}
+
+// drawNamed is a site of the simulated web's own behaviours.
+func (w *randomWeb) drawNamed(t *rapid.T, apex string) simweb.ScenarioSite {
+	s := simweb.ScenarioSite{Name: apex}
+	if fault := rapid.IntRange(0, 11).Draw(t, "fault"); fault < 3 {
+		switch fault {
+		case 0:
+			s.DNS = rapid.SampledFrom(namedDNS).Draw(t, "dns")
+		case 1:
+			s.Link = rapid.SampledFrom(namedLinks).Draw(t, "link")
+		case 2:
+			s.TLS = rapid.SampledFrom(namedTLS).Draw(t, "tls")
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "moves") == 3 {
+		s.Move = rapid.SampledFrom(namedMoves).Draw(t, "move")
+	}
+	play := func(names []string, label string) *simweb.Play {
+		do := rapid.SampledFrom(names).Draw(t, label)
+		w.touchy[apex] = w.touchy[apex] || do == "close_after"
+		return &simweb.Play{Do: do}
+	}
+	if rapid.Bool().Draw(t, "has rules") {
+		s.Robots = play(namedRules, "robots")
+	}
+	s.Card, s.Legacy = play(namedCards, "card"), play(namedCards, "legacy")
+	return s
+}
+
+// drawGraph is a site whose pages redirect to each other in every way that a
+// Location can be written, apex and www, robots.txt included.
+func (w *randomWeb) drawGraph(t *rapid.T, apex string) simweb.ScenarioSite {
+	g := graph{apex: apex, pages: map[string]answer{}, dead: map[string]verdict{}}
+	site := simweb.ScenarioSite{Name: apex, Expect: &simweb.ScenarioExpected{Outcome: "card"}}
+	www := &simweb.ScenarioHost{}
+	if rapid.IntRange(0, 5).Draw(t, "www dies") == 5 {
+		how := dead[rapid.SampledFrom(slices.Sorted(maps.Keys(dead))).Draw(t, "dead")]
+		*www, g.dead["www."+apex] = how.host, how.verdict
+	}
+	leaves := rapid.SampledFrom(endings())
+	// Of a robots.txt most are harmless, or the graph behind it is never seen.
+	mild := rapid.SampledFrom(endings()[:8])
+	for _, host := range []string{apex, "www." + apex} {
+		pages := map[string]*simweb.Play{}
+		for _, path := range []string{robotsURL, cardURL, legacyURL, "/a", "/b", "/c"} {
+			var a answer
+			switch n := rapid.IntRange(0, 9).Draw(t, "page"); {
+			case n > 6 && path == robotsURL, n > 4 && path != robotsURL:
+				a = drawRedirect(t, apex, host)
+			case path == robotsURL && n > 0:
+				a = mild.Draw(t, "rules")
+			default:
+				a = leaves.Draw(t, "answer")
+			}
+			g.pages[host+path] = a
+			pages[path] = &a.play
+			w.touchy[apex] = w.touchy[apex] || a.touchy
+		}
+		h := simweb.ScenarioHost{Robots: pages[robotsURL], Card: pages[cardURL], Legacy: pages[legacyURL]}
+		delete(pages, robotsURL)
+		delete(pages, cardURL)
+		delete(pages, legacyURL)
+		if host == apex {
+			site.Robots, site.Card, site.Legacy, site.Paths = h.Robots, h.Card, h.Legacy, pages
+		} else {
+			www.Robots, www.Card, www.Legacy, www.Paths = h.Robots, h.Card, h.Legacy, pages
+		}
+	}
+	site.WWW = www
+	w.graphs[apex] = g
+	return site
+}
+
+func drawRedirect(t *rapid.T, apex, from string) answer {
+	a := answer{play: simweb.Play{Status: rapid.SampledFrom([]int{301, 302, 303, 307, 308}).Draw(t, "status")}}
+	if rapid.IntRange(0, 9).Draw(t, "leaves") == 9 {
+		bad := rapid.SampledFrom([][2]string{
+			{"https://elsewhere.example/x", "off_site"}, {"https://cdn." + apex + "/x", "off_site"}, {"http://" + apex + "/x", "not_https"},
+			{"https://" + apex + ":8443/x", "port"}, {"https://me:you@" + apex + "/x", "user_info"}, {"", "no_location"},
+		}).Draw(t, "bad")
+		a.play.Location, a.refused = bad[0], bad[1]
+		return a
+	}
+	host := rapid.SampledFrom([]string{apex, "www." + apex}).Draw(t, "host")
+	path := rapid.SampledFrom([]string{robotsURL, cardURL, legacyURL, "/a", "/b", "/c", "/none"}).Draw(t, "path")
+	if rapid.IntRange(0, 5).Draw(t, "query") == 5 {
+		path += "?v=1"
+	}
+	a.to = host + path
+	forms := []string{
+		"https://" + host + path, "//" + host + path, "HTTPS://" + strings.ToUpper(host) + ":443/x/.." + path + "#top",
+	}
+	if host == from {
+		forms = append(forms, path, "/./x/.."+path)
+	}
+	a.play.Location = rapid.SampledFrom(forms).Draw(t, "form")
+	return a
+}
+
+// expect says how each entry must end when the crawl is never interrupted, and
+// what it may ask: nil when only the simulated web knows.
+func (w *randomWeb) expect(web *simweb.Web) (ends []verdict, asks [][]string) {
+	seen := map[string]bool{}
+	for _, s := range w.list {
+		apex := strings.TrimPrefix(s.Domain, "www.")
+		var v verdict
+		var asked []string
+		g, drawn := w.graphs[apex]
+		switch {
+		case s.Invalid != "":
+			v = verdict{"invalid_name", s.Invalid}
+		case seen[apex]:
+			v = verdict{"duplicate", ""}
+		case w.covers(apex):
+			v = verdict{"opted_out", ""}
+		case drawn:
+			v, asked = g.predict(s.Domain)
+			if asked == nil {
+				asked = []string{}
+			}
+		default:
+			f := web.Fate(s.Rank, s.Domain)
+			v = verdict{f.Outcome, f.Reason}
+		}
+		if s.Invalid == "" {
+			seen[apex] = true
+		}
+		ends, asks = append(ends, v), append(asks, asked)
+	}
+	return ends, asks
+}
+
+func (w *randomWeb) covers(host string) bool {
+	return slices.ContainsFunc(w.optedOut, func(d string) bool { return host == d || strings.HasSuffix(host, "."+d) })
+}
