@@ -90,3 +90,24 @@ func TestReadmeExamplesRun(t *testing.T) {
 		t.Error("no example is marked to be run")
 	}
 }
+
+// The README's meaning of each column is what the program says.
+func TestReadmeHasTheSchema(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "<!-- schema -->\n")
+	copied, _, ended := strings.Cut(after, "\n<!-- end of schema -->")
+	if !found || !ended {
+		t.Fatal("the README has no copy of the schema")
+	}
+	var out strings.Builder
+	if status := run(t.Context(), []string{"schema", "--markdown"}, streams{in: strings.NewReader(""), out: &out, err: io.Discard}); status != exitComplete {
+		t.Fatalf("exit status %d", status)
+	}
+	want := strings.ReplaceAll("\n"+strings.TrimSpace(out.String()), "\n## ", "\n#### ")
+	if want != "\n"+copied {
+		t.Error("the README's tables differ from 'agentcensus schema --markdown': copy them anew, each heading two levels lower")
+	}
+}
