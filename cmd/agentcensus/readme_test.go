@@ -19,8 +19,10 @@ func readmeBlocks(t *testing.T) map[string]bool {
 		t.Fatal(err)
 	}
 	blocks := make(map[string]bool)
-	for _, m := range regexp.MustCompile("(?s)(<!-- run -->\n)?```(?:sh|ini)?\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		blocks[m[2]] = blocks[m[2]] || m[1] != ""
+	for _, m := range regexp.MustCompile("(?s)(<!-- run -->\n)?```([a-z]*)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		if m[2] == "" || m[2] == "sh" || m[2] == "ini" {
+			blocks[m[3]] = blocks[m[3]] || m[1] != ""
+		}
 	}
 	if len(blocks) < 5 {
 		t.Fatalf("only %d blocks found in the README", len(blocks))
