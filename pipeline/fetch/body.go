@@ -122,10 +122,11 @@ func (d *decoders) decode(coded []byte, whole bool, cs []string, max int64) (bod
 		}
 		defer release()
 		r = layer
-	}
-	if len(cs) > 1 {
-		// The inner layer may be a bomb that the outer one only repeats.
-		r = io.LimitReader(r, max+1)
+		if i > 0 {
+			// A bomb between the layers may decode to nothing at all: what is
+			// still coded has the limit that coded bytes have on the wire.
+			r = io.LimitReader(layer, max+codingSlack)
+		}
 	}
 	buf := d.scratch.get()
 	defer d.scratch.put(buf)

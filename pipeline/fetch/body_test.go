@@ -90,6 +90,8 @@ func TestContentCodings(t *testing.T) {
 		{name: "gzip with a wrong sum", answer: coded("gzip", append(bytes.Clone(gz[:len(gz)-8]), 1, 2, 3, 4, 5, 6, 7, 8)), fault: true},
 		{name: "zstd window of 128 MiB", answer: coded("zstd", []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x88, 0x01, 0x00, 0x00}), fault: true},
 		{name: "gzip of nothing, endless", answer: coded("gzip", bytes.Repeat(gzipped(t, nil), 20_000)), fault: true},
+		{name: "gzip of gzip of nothing, endless", answer: coded("gzip, gzip", gzipped(t, bytes.Repeat(gzipped(t, nil), 20_000))), fault: true},
+		{name: "zstd of gzip of nothing, endless", answer: coded("gzip, zstd", zstded(t, bytes.Repeat(gzipped(t, nil), 20_000))), fault: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, patient, nil)
