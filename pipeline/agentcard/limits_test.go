@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // maxBody is the most the crawler hands over.
@@ -68,6 +69,44 @@ func TestHostileBodiesCostLittle(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > most {
 			t.Errorf("%s: %d KB allocated", name, used>>10)
+		}
+	}
+}
+
+// TestTimeGrowsWithTheBody compares a body with one a quarter of its size: what
+// costs the product of two lengths costs sixteen times as much. Only a cost
+// beyond a second, which no linear reader comes near, is looked at.
+func TestTimeGrowsWithTheBody(t *testing.T) {
+	// Keys to look through for each entry of a list that comes after them.
+	body := func(list string, size int) []byte {
+		var b strings.Builder
+		b.WriteString(`{"name":"a","url":"u","capabilities":{"streaming":true},"defaultInputModes":[]`)
+		for i := 0; b.Len() < 2*size/3; i++ {
+			fmt.Fprintf(&b, `,"_%d":0`, i)
+		}
+		fmt.Fprintf(&b, `,%q:[0`, list)
+		for b.Len() < size-len(",0]}") {
+			b.WriteString(",0")
+		}
+		return []byte(b.String() + "]}")
+	}
+	cost := func(body []byte) time.Duration {
+		begun := time.Now()
+		if v, _ := Read(body); v.Reason == ReasonInvalidJSON {
+			t.Fatalf("%+v", v)
+		}
+		return time.Since(begun)
+	}
+	for _, list := range []string{
+		"skills", "supportedInterfaces", "additionalInterfaces", "signatures", "security", "securityRequirements",
+		"protocolVersions", "defaultOutputModes", "authentication",
+	} {
+		large := cost(body(list, maxBody))
+		if large < time.Second {
+			continue
+		}
+		if small := cost(body(list, maxBody/4)); large > 10*small {
+			t.Errorf("%s: %v, and %v for a quarter of it", list, large, small)
 		}
 	}
 }

@@ -161,13 +161,13 @@ func (k *checker) interfaces(o *value, interfaces []Interface) {
 			k.warn("url_not_https")
 		}
 	}
-	for i := range o.get("supportedInterfaces").items() {
-		v := &o.get("supportedInterfaces").members[i].value
-		k.texts("interface_missing_", v, "url", "url", "binding", "protocolBinding", "version", "protocolVersion")
+	supported := o.get("supportedInterfaces").items()
+	for i := range supported {
+		k.texts("interface_missing_", &supported[i].value, "url", "url", "binding", "protocolBinding", "version", "protocolVersion")
 	}
-	for i := range o.get("additionalInterfaces").items() {
-		v := &o.get("additionalInterfaces").members[i].value
-		k.texts("interface_missing_", v, "url", "url", "binding", "transport")
+	additional := o.get("additionalInterfaces").items()
+	for i := range additional {
+		k.texts("interface_missing_", &additional[i].value, "url", "url", "binding", "transport")
 	}
 }
 
