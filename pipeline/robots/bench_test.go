@@ -56,9 +56,21 @@ func BenchmarkReadAndAsk(b *testing.B) {
 // BenchmarkLongPath asks hostile rules for the longest path.
 func BenchmarkLongPath(b *testing.B) {
 	path := "/" + strings.Repeat("l", robots.MaxPath-1)
-	for name, line := range map[string]string{"one": "*l", "many": "\nDisallow: /*l*x"} {
+	growing := "User-agent: *"
+	for n := 500; ; n++ {
+		line := "\nDisallow: /" + strings.Repeat("*l", n)
+		if len(growing)+len(line) > robots.MaxBody {
+			break
+		}
+		growing += line
+	}
+	for name, body := range map[string][]byte{
+		"one":      repeat("User-agent: *\nDisallow: /", "*l"),
+		"many":     repeat("User-agent: *\nDisallow: /", "\nDisallow: /*l*x"),
+		"all true": []byte(growing),
+	} {
 		b.Run(name, func(b *testing.B) {
-			p := robots.Read(robots.Response{Status: http.StatusOK, Body: repeat("User-agent: *\nDisallow: /", line)}, []string{bot}, robots.RFC9309)
+			p := robots.Read(robots.Response{Status: http.StatusOK, Body: body}, []string{bot}, robots.RFC9309)
 			for b.Loop() {
 				p.Allows(path)
 			}

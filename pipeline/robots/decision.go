@@ -63,20 +63,22 @@ func (p *Policy) Decide(path string) Decision {
 }
 
 // longest finds the longest allow and the longest disallow rule that match, the earlier of two of one length; nil when
-// none does. A rule shorter than a match already found cannot decide and is not tried.
+// none does. The rules are the longest first, so that a match ends the search: to try every rule that matches a path
+// would cost a hostile file's size times the path's, for one question.
 func longest(rules []rule, asked target) (allow, disallow *rule) {
 	best := 0
 	for i := range rules {
 		r := &rules[i]
+		if r.octets < best {
+			break
+		}
 		found := &disallow
 		if r.allow {
 			found = &allow
 		}
-		if r.octets < best || *found != nil && r.octets <= (*found).octets || !r.matches(asked) {
-			continue
+		if *found == nil && r.matches(asked) {
+			*found, best = r, r.octets
 		}
-		*found = r
-		best = r.octets
 	}
 	return allow, disallow
 }

@@ -18,6 +18,7 @@ package robots
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"agentcensus/pipeline/challenge"
@@ -77,7 +78,7 @@ type Policy struct {
 	reason string
 	group  string // the token whose group applies, "*", or "" for none
 	named  bool
-	rules  []rule
+	rules  []rule // the longest first, in the file's order where they are of one length
 }
 
 // Read makes a policy of a response. The tokens are the bot's product tokens in order of preference: the first that has
@@ -131,6 +132,7 @@ func readRules(h http.Header, plain []byte, tokens []string, mode Mode) *Policy 
 	}
 	p := &Policy{state: Open, reason: "rules"}
 	p.group, p.named, p.rules = groups.chosen()
+	slices.SortStableFunc(p.rules, func(a, b rule) int { return b.octets - a.octets })
 	return p
 }
 
