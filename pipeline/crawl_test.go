@@ -65,6 +65,9 @@ func TestOneSite(t *testing.T) {
 		{name: "429 ends the site",
 			pages:   map[string]page{card: {status: 429}},
 			outcome: OutcomeRateLimited, asked: []string{rules, card}},
+		{name: "so does a challenge that is a 429",
+			pages:   map[string]page{card: {status: 429, header: http.Header{"X-Vercel-Mitigated": {"challenge"}}}},
+			outcome: OutcomeChallenged, reason: "vercel", asked: []string{rules, card}},
 		{name: "no answer ends the site",
 			pages:   map[string]page{card: {err: timeout}},
 			outcome: OutcomeTimeout, reason: "headers", asked: []string{rules, card}},
@@ -192,6 +195,8 @@ func TestEveryEntryHasOneResult(t *testing.T) {
 	entries := []Site{
 		{1, "a.example", ""}, {2, "www.a.example", ""}, {3, "a.example", ""},
 		{4, "b_.example", "underscore"}, {5, "out.example", ""}, {6, "gone.example", ""}, {7, "www.b.example", ""}, {8, "b.example", ""},
+		// A domain that is called www is a site of its own, and has a www form.
+		{9, "www.test", ""}, {10, "www.www.test", ""},
 	}
 	k := newKept()
 	err := Run(context.Background(), Config{
@@ -212,7 +217,8 @@ func TestEveryEntryHasOneResult(t *testing.T) {
 		got[rank] = r.Outcome
 	}
 	want := map[int64]Outcome{1: OutcomeNotFound, 2: OutcomeDuplicate, 3: OutcomeDuplicate, 4: OutcomeInvalidName,
-		5: OutcomeOptedOut, 6: OutcomeDNSNotFound, 7: OutcomeNotFound, 8: OutcomeDuplicate}
+		5: OutcomeOptedOut, 6: OutcomeDNSNotFound, 7: OutcomeNotFound, 8: OutcomeDuplicate,
+		9: OutcomeNotFound, 10: OutcomeDuplicate}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -84,7 +84,7 @@ func (x *scriptedExchange) Fetch(ctx context.Context, r fetch.Request) fetch.Ans
 			return total
 		}
 		next, err := u.Parse(location)
-		if err != nil || hop == fetch.MaxRedirects || apex(next.Host) != apex(u.Host) {
+		if err != nil || hop == fetch.MaxRedirects || !fetch.SameSite(next.Host, u.Host) {
 			total.Err = &fetch.Error{Kind: fetch.RedirectRefused, Reason: "off_site"}
 			return total
 		}

@@ -54,7 +54,7 @@ func (l *line) admit(ctx context.Context) <-chan *visit {
 			if site.Invalid != "" {
 				v.decide(OutcomeInvalidName, site.Invalid)
 			} else {
-				key := maphash.String(seed, apex(site.Domain))
+				key := maphash.String(seed, fetch.Site(site.Domain))
 				if _, again := seen[key]; again {
 					v.decide(OutcomeDuplicate, "")
 				}
@@ -212,7 +212,7 @@ func (l *line) legacyCard(ctx context.Context, v *visit) error {
 	if err := l.askCard(ctx, v, LegacyCardPath); err != nil {
 		return err
 	}
-	if v.closed != nil && v.result.Card == nil {
+	if v.closed != nil {
 		v.decide(v.closed.outcome, v.closed.reason)
 		return nil
 	}

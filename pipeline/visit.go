@@ -2,8 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"net/http"
 	"net/url"
-	"strings"
 
 	"agentcensus/pipeline/fetch"
 	"agentcensus/pipeline/robots"
@@ -251,11 +251,11 @@ func (v *visit) last() FetchResult { return v.result.Fetches[len(v.result.Fetche
 // agent-card.json: when there was an HTTP answer without a card or the path
 // was disallowed, but not after 429.
 func asksLegacy(f FetchResult) bool {
-	switch {
-	case f.Outcome == OutcomeCard, f.Outcome == OutcomeRateLimited, f.Outcome.NoAnswer():
+	if f.Outcome == OutcomeCard || f.Outcome.NoAnswer() {
 		return false
 	}
-	return true
+	// A challenge may be a 429 too.
+	return f.HTTPStatus != http.StatusTooManyRequests
 }
 
 func fetchResult(path string, a fetch.Answer, o Outcome, reason string) FetchResult {
@@ -308,7 +308,3 @@ func pathAndQuery(u *url.URL) string {
 	}
 	return p
 }
-
-// apex is the host without one leading "www.": what two names of one site
-// have in common (P5).
-func apex(host string) string { return strings.TrimPrefix(host, "www.") }

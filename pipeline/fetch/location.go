@@ -17,11 +17,11 @@ const maxLocation = 2 << 10
 
 // SameSite says whether two hosts (A-labels, lower case, no trailing dot) are
 // one site: they are equal, or differ by one leading "www.".
-func SameSite(a, b string) bool { return siteOf(a) == siteOf(b) }
+func SameSite(a, b string) bool { return Site(a) == Site(b) }
 
-// siteOf names the site of host: the host without one leading "www.", unless
-// a top-level domain is all that would be left.
-func siteOf(host string) string {
+// Site names the site of host: the host without one leading "www.", unless a
+// top-level domain is all that would be left.
+func Site(host string) string {
 	if rest, ok := strings.CutPrefix(host, "www."); ok && strings.Contains(rest, ".") {
 		return rest
 	}

@@ -109,7 +109,7 @@ func (p *plan) fate(host string) Fate {
 		row, facts := v.readCard(host, path)
 		v.fetches = append(v.fetches, row)
 		f.Card = facts
-		if v.closed != nil || row.Outcome == "card" || row.Outcome == "rate_limited" || unanswered(row.Outcome) {
+		if v.closed != nil || row.Outcome == "card" || row.Status == 429 || unanswered(row.Outcome) {
 			break
 		}
 	}
