@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"agentcensus/sink/state"
 )
@@ -35,6 +36,9 @@ type Record struct {
 	Check *Check
 	// Answered says that an answer by HTTP decided.
 	Answered bool
+	// At is when that answer was received, or when it was known that there is
+	// none. The zero time is now.
+	At time.Time
 	// Neutral says that the record tells nothing of the network: the site was
 	// not asked.
 	Neutral bool
@@ -52,11 +56,15 @@ var ErrOutage = errors.New("too many sites in a row without one answer: the netw
 // Settle takes the end of a site. A site that answered, or was not asked, is
 // on the disk within a second. One that gave no answer is held back until a
 // later one answers, or under Options.Vouched until [Crawl.Vouch]: until then
-// nobody knows whose fault it was. When Options.OutageAfter are held back they
+// nobody knows whose fault it was. Later is by Record.At, since sites do not
+// come here in the order of their ends. When Options.OutageAfter are held back they
 // all end as interrupted, and Settle returns ErrOutage from then on.
 func (c *Crawl) Settle(ctx context.Context, r Record) error {
 	if keeps := r.Card != nil; keeps != (r.Outcome == outcomeCard && !r.Suppressed) {
 		return fmt.Errorf("settling entry %d: outcome %s, card row: %t, suppressed: %t", r.Entry, r.Outcome, keeps, r.Suppressed)
+	}
+	if r.At.IsZero() {
+		r.At = time.Now()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +76,7 @@ func (c *Crawl) Settle(ctx context.Context, r Record) error {
 	case r.Answered && c.options.Vouched:
 		return c.end(ctx, r)
 	case r.Answered:
-		if err := c.release(ctx); err != nil {
+		if err := c.releaseBefore(ctx, r.At); err != nil {
 			return err
 		}
 		return c.end(ctx, r)
@@ -133,13 +141,27 @@ func interrupted(r Record) Record {
 
 // release ends the records held back as they are. The caller holds mu.
 func (c *Crawl) release(ctx context.Context) error {
+	return c.releaseIf(ctx, func(Record) bool { return true })
+}
+
+// releaseBefore is release of those that had failed when an answer came.
+func (c *Crawl) releaseBefore(ctx context.Context, answer time.Time) error {
+	return c.releaseIf(ctx, func(held Record) bool { return !held.At.After(answer) })
+}
+
+func (c *Crawl) releaseIf(ctx context.Context, vouched func(Record) bool) error {
+	var still []Record
 	for i, r := range c.held {
+		if !vouched(r) {
+			still = append(still, r)
+			continue
+		}
 		if err := c.end(ctx, r); err != nil {
-			c.held = c.held[i:]
+			c.held = append(still, c.held[i:]...)
 			return err
 		}
 	}
-	c.held = nil
+	c.held = still
 	return nil
 }
 
