@@ -134,9 +134,10 @@ func (r *Resolver) LookupHost(ctx context.Context, host string) ([]netip.Addr, e
 	if r.aaaa != Always {
 		types = types[:1]
 	}
-	addrs, ferr := r.lookup(ctx, host, types)
+	deadline := time.Now().Add(r.timeout)
+	addrs, ferr := r.lookup(ctx, host, types, deadline)
 	if ferr != nil && ferr.Kind == NoAddress && r.aaaa == Auto {
-		addrs, ferr = r.lookup(ctx, host, []uint16{dns.TypeAAAA})
+		addrs, ferr = r.lookup(ctx, host, []uint16{dns.TypeAAAA}, deadline)
 	}
 	if ferr != nil {
 		ferr.Host = host
@@ -146,10 +147,9 @@ func (r *Resolver) LookupHost(ctx context.Context, host string) ([]netip.Addr, e
 }
 
 // lookup asks for types, at a second server (or again) when need be.
-func (r *Resolver) lookup(ctx context.Context, host string, types []uint16) ([]netip.Addr, *Error) {
-	deadline := time.Now().Add(r.timeout)
+func (r *Resolver) lookup(ctx context.Context, host string, types []uint16, deadline time.Time) ([]netip.Addr, *Error) {
 	// A lost packet must leave time for a second try.
-	half := time.Now().Add(r.timeout / 2)
+	half := time.Now().Add(time.Until(deadline) / 2)
 	first := r.first.Load()
 	addrs, ferr := r.ask(ctx, r.servers[first], host, types, half)
 	if ferr == nil || ferr.Kind != Failed && ferr.Kind != Local {

@@ -297,6 +297,25 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+func TestTimeoutIsThatOfAllQuestionsTogether(t *testing.T) {
+	nodata := zone(nil, "site.example. 60 IN MX 0 mail.site.example.")
+	var asked atomic.Int64
+	s := serve(t, func(w dns.ResponseWriter, q *dns.Msg) {
+		// The first A is lost, the second says NODATA, and no AAAA is answered.
+		if q.Question[0].Qtype == dns.TypeA && asked.Add(1) > 1 {
+			nodata(w, q)
+		}
+	})
+	r := open(t, resolve.Config{Servers: []string{s.addr}, Timeout: 2 * time.Second})
+	r.ForgetIPv6()
+	begun := time.Now()
+	_, err := r.LookupHost(t.Context(), "site.example")
+	wantError(t, err, resolve.Failed, "timeout")
+	if d := time.Since(begun); d > 2700*time.Millisecond {
+		t.Errorf("gave up after %v, want 2 s", d)
+	}
+}
+
 func TestALostPacketIsAskedAgain(t *testing.T) {
 	good := zone(nil, "site.example. 60 IN A 192.0.2.7")
 	var n atomic.Int64
