@@ -13,7 +13,7 @@ import (
 
 // versionNotSupported is the JSON-RPC code with which A2A servers refuse the
 // A2A-Version a request names (A2A specification, section 3.6.2).
-const versionNotSupported = -32009
+const versionNotSupported = float64(-32009)
 
 // judged is what an answer to a card path means.
 type judged struct {
@@ -92,18 +92,12 @@ func judgeStatus(a fetch.Answer) judged {
 // refusesVersion reads the error object of a 400, at the top level or in a
 // JSON-RPC envelope.
 func refusesVersion(body []byte) bool {
-	var e struct {
-		Code  json.Number `json:"code"`
-		Error struct {
-			Code json.Number `json:"code"`
-		} `json:"error"`
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	if err := d.Decode(&e); err != nil {
+	var e map[string]any
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&e); err != nil {
 		return false
 	}
-	want := fmt.Sprint(versionNotSupported)
-	return e.Code.String() == want || e.Error.Code.String() == want
+	inner, _ := e["error"].(map[string]any) // a text in some servers' errors
+	return e["code"] == versionNotSupported || inner["code"] == versionNotSupported
 }
 
 func statusReason(status int) string { return fmt.Sprintf("status_%d", status) }
