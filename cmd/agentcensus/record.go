@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"agentcensus/pipeline"
 	"agentcensus/sink"
@@ -18,8 +19,10 @@ type keeper struct {
 	log        *slog.Logger
 	// stop is closed when no further site is admitted.
 	stop <-chan struct{}
-	// proven says that a site answered after that.
-	proven bool
+	// stopped is when that was first seen here; proven says that an answer was
+	// received after it.
+	stopped time.Time
+	proven  bool
 
 	// Of a weekly crawl, nil in others: check makes the row of a publisher from
 	// its result and its card, if it has one; vouch asks the canaries about the
@@ -39,7 +42,10 @@ func (k *keeper) Begin(ctx context.Context, sites []pipeline.Site) error {
 func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 	rec := sink.Record{
 		Entry: r.Site.Rank, Outcome: string(r.Outcome), Reason: r.Reason,
-		Answered: r.Answered(), Neutral: r.Outcome.Ours(),
+		Answered: r.Answered(), Neutral: r.Outcome.Ours(), At: time.Now(),
+	}
+	if rec.Answered {
+		rec.At = answeredAt(r)
 	}
 	for _, f := range r.Fetches {
 		rec.Fetches = append(rec.Fetches, sink.FetchRecord{
@@ -53,7 +59,7 @@ func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 			return err
 		}
 	}
-	k.proven = k.proven || rec.Answered && closed(k.stop)
+	k.watchStop(rec)
 	k.metrics.settled(r)
 	if !rec.Suppressed { // below the default level: it names the site
 		k.log.DebugContext(ctx, "settled", "site", r.Site.Domain, "outcome", r.Outcome, "reason", r.Reason)
@@ -65,6 +71,28 @@ func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 		return k.vouch(ctx)
 	}
 	return nil
+}
+
+// watchStop looks for an answer that was received after the crawl was asked to
+// stop.
+func (k *keeper) watchStop(rec sink.Record) {
+	switch {
+	case !closed(k.stop):
+	case k.stopped.IsZero():
+		k.stopped = time.Now()
+	case rec.Answered && rec.At.After(k.stopped):
+		k.proven = true
+	}
+}
+
+// answeredAt is when the last answer of a site was received.
+func answeredAt(r pipeline.Result) (last time.Time) {
+	for _, f := range r.Fetches {
+		if at := f.At.Add(f.Latency); f.Answered && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // drained ends what is held back when a crawl stops as it was asked to. Those
