@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"agentcensus/sink/state"
+	"agentcensus/wholefile"
 )
 
 // Facts are what a crawl's row in crawls says beside its header and totals.
@@ -91,7 +92,7 @@ func (c *Crawl) withdraw() error {
 	if err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(c.path()))
+	return wholefile.SyncDir(filepath.Dir(c.path()))
 }
 
 // tidy is what remains to be done of a crawl whose row in crawls is written.

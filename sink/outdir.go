@@ -29,16 +29,28 @@ func ListCopyPath(out string, kind Kind) string {
 	return filepath.Join(out, stateDir, string(kind)+".list")
 }
 
-// makeStateDir makes OUT and OUT/.state.
+// makeStateDir makes OUT and OUT/.state, durably: what is begun there must not
+// be lost with its directory.
 func makeStateDir(out string) error {
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return fmt.Errorf("the output directory %s is a file", out)
+	}
+	root := filepath.Clean(out)
+	for root != filepath.Dir(root) {
+		if _, err := os.Stat(root); err == nil {
+			break
+		}
+		root = filepath.Dir(root)
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("making the output directory: %w", err)
 	}
 	// The state holds rows that may yet be forgotten: for its owner alone.
-	if err := os.MkdirAll(filepath.Join(out, stateDir), 0o700); err != nil {
+	inside := filepath.Join(out, stateDir)
+	if err := os.Mkdir(inside, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("making the output directory: %w", err)
+	}
+	if err := syncDirs(root, inside); err != nil {
 		return fmt.Errorf("making the output directory: %w", err)
 	}
 	return nil

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/parquet-go/parquet-go"
+
+	"agentcensus/wholefile"
 )
 
 // edit changes a row in place and says whether to keep it.
@@ -23,12 +26,12 @@ func rewrite(target File, editor func(*parquet.Schema) (edit, error)) error {
 		for _, pair := range file.Metadata().KeyValueMetadata {
 			pairs[pair.Key] = pair.Value
 		}
-		return publish(target.Path, func(w io.Writer) error {
+		return wholefile.Write(target.Path, readable, func(f *os.File) error {
 			opts, err := options(layoutOf(target.Table), pairs)
 			if err != nil {
 				return err
 			}
-			writer := parquet.NewGenericWriter[any](w, append(opts, file.Schema())...)
+			writer := parquet.NewGenericWriter[any](f, append(opts, file.Schema())...)
 			if err := copyRows(writer, file, edit); err != nil {
 				return err
 			}

@@ -3,9 +3,11 @@ package sink
 import (
 	_ "embed"
 	"fmt"
-	"io"
+	"os"
 	"path/filepath"
 	"strings"
+
+	"agentcensus/wholefile"
 )
 
 //go:embed views.sql
@@ -46,14 +48,10 @@ func WriteViews(out string) error {
 	if err != nil {
 		return err
 	}
-	err = publish(filepath.Join(out, ViewsFile), func(w io.Writer) error {
-		_, err := io.WriteString(w, sql)
+	return wholefile.Write(filepath.Join(out, ViewsFile), readable, func(f *os.File) error {
+		_, err := f.WriteString(sql)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", ViewsFile, err)
-	}
-	return nil
 }
 
 // tableView writes the view of one table. The empty SELECT comes first so that

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"agentcensus/wholefile"
 )
 
 // groupBytes bounds a row group, and with it the writer's memory: parquet-go
@@ -37,7 +40,7 @@ func WriteTable[T Row](dir string, meta Meta, rows iter.Seq2[T, error]) error {
 	if err := makeDirs(dir, filepath.Dir(path)); err != nil {
 		return fmt.Errorf("writing %s: %w", table, err)
 	}
-	if err := publish(path, func(w io.Writer) error { return encode(w, meta, rows) }); err != nil {
+	if err := wholefile.Write(path, readable, func(f *os.File) error { return encode(f, meta, rows) }); err != nil {
 		return fmt.Errorf("writing %s: %w", table, err)
 	}
 	return nil

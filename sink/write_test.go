@@ -257,13 +257,15 @@ func TestCleanTempRemovesWhatKilledRunsLeft(t *testing.T) {
 		t.Fatalf("without data: %v", err)
 	}
 	put(t, dir, december, Card{Rank: 1})
+	const tempPrefix = ".tmp-"
 	beside := filepath.Join(filepath.Dir(pathOf[Card](dir, december)), tempPrefix+"cards-123")
 	top := filepath.Join(dir, tempPrefix+"views-9")
+	list := filepath.Join(dir, stateDir, tempPrefix+"monthly-7") // names every site
 	foreign := filepath.Join(dir, "notes", tempPrefix+"mine")
-	if err := os.MkdirAll(filepath.Dir(foreign), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{beside, top, foreign} {
+	for _, path := range []string{beside, top, list, foreign} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, []byte("PAR1"), 0o600); err != nil {
 			t.Fatal(err)
 		}

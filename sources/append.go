@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"agentcensus/wholefile"
 )
 
 // Append adds a domain to an opt-out or suppression file, made if missing. The
@@ -53,7 +55,7 @@ func Append(path, domain string) error {
 	case isSuffix(name):
 		line = "*." + name
 	}
-	return replace(path, perm, func(f *os.File) error {
+	return wholefile.Write(path, perm, func(f *os.File) error {
 		content := old
 		if len(content) > 0 && content[len(content)-1] != '\n' {
 			content = append(content, '\n')

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"agentcensus/wholefile"
 )
 
 // The cache has two files for a list: tranco-ID.csv, decompressed, and its
@@ -26,7 +28,7 @@ func (t *tranco) sumPath(id string) string { return t.csvPath(id) + ".sha256" }
 // keep verifies the download in raw and puts it, decompressed, into the cache.
 // The checksum goes first, so that a list in the cache always has its own.
 func (t *tranco) keep(ctx context.Context, id, url, raw string) error {
-	err := replace(t.csvPath(id), 0o644, func(f *os.File) (err error) {
+	err := wholefile.Write(t.csvPath(id), 0o644, func(f *os.File) (err error) {
 		r, err := openFile(raw, url)
 		if err != nil {
 			return err
@@ -40,7 +42,7 @@ func (t *tranco) keep(ctx context.Context, id, url, raw string) error {
 			return &ListError{File: url, Msg: msg}
 		}
 		sum := s.sha256 + "  " + filepath.Base(t.csvPath(id)) + "\n" // as sha256sum -c reads it
-		return replace(t.sumPath(id), 0o644, func(f *os.File) error {
+		return wholefile.Write(t.sumPath(id), 0o644, func(f *os.File) error {
 			_, err := f.WriteString(sum)
 			return err
 		})

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"agentcensus/wholefile"
 )
 
 // Options say how a list is opened. The zero value reads files.
@@ -133,7 +135,7 @@ func openStdin(ctx context.Context, o Options) (*List, error) {
 		return nil, fmt.Errorf("copy standard input: %w", err)
 	}
 	var list *List
-	err := replace(o.StdinCopy, 0o644, func(f *os.File) error {
+	err := wholefile.Write(o.StdinCopy, 0o644, func(f *os.File) error {
 		if _, err := io.Copy(f, o.Stdin); err != nil {
 			return fmt.Errorf("copy standard input: %w", err)
 		}
