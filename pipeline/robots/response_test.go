@@ -148,7 +148,7 @@ func TestCut(t *testing.T) {
 		{"cut to a wider allow", star("Disallow: /.well-known/") + "Allow: /.well-known/", true, false, "rules"},
 		{"cut after a line's end", "User-agent: *\nDisallow: /\n", true, false, "rules"},
 		{"cut after CR", "User-agent: *\rDisallow: /\r", true, false, "rules"},
-		{"cut in the only line", "Disallow: /", true, true, "empty"},
+		{"cut in the only line", "Disallow: /", true, true, "no_line"},
 		{"as long as may be", fill(star("Disallow: /"), robots.MaxBody), false, false, "rules"},
 		{"a rule that ends at the limit", fill("", robots.MaxBody-26) + star("Disallow: /") + "Allow: /\n", false, false, "rules"},
 		{"a rule cut by the limit", fill("User-agent: *\n", robots.MaxBody-11) + "Disallow: /elsewhere\n", false, true, "rules"},
@@ -165,6 +165,21 @@ func TestCut(t *testing.T) {
 				t.Errorf("got %+v (%s), want allowed %v (%s)", d, p.Reason(), tt.allowed, tt.reason)
 			}
 		})
+	}
+}
+
+// TestPageInOneLine: a page stays one when it is longer than what is read of it, though no line of it is whole.
+func TestPageInOneLine(t *testing.T) {
+	page := []byte("<!doctype html><title>Lamps</title><script>" + strings.Repeat("x", robots.MaxBody) + "</script>")
+	for mode, want := range map[robots.Mode]robots.State{robots.RFC9309: robots.Open, robots.Strict: robots.Unreadable} {
+		p := robots.Read(robots.Response{Status: 200, Body: page[:robots.MaxBody], Cut: true}, []string{bot}, mode)
+		if p.State() != want || p.Reason() != "html" {
+			t.Errorf("%s: %v (%s), want %v (html)", mode, p.State(), p.Reason(), want)
+		}
+	}
+	blocked := []byte("<html><title>Just a moment...</title>" + strings.Repeat("x", robots.MaxBody))
+	if p := robots.Read(robots.Response{Status: 200, Body: blocked, Cut: true}, []string{bot}, robots.RFC9309); p.Reason() != "challenge_cloudflare" {
+		t.Errorf("a challenge: %v (%s)", p.State(), p.Reason())
 	}
 }
 

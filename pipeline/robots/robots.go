@@ -84,7 +84,7 @@ type Policy struct {
 // Read makes a policy of a response. The tokens are the bot's product tokens in order of preference: the first that has
 // a group decides, else "*" (RFC 9309 section 2.2.1). Whole agent strings are cut to their tokens (see Token).
 func Read(r Response, tokens []string, mode Mode) *Policy {
-	plain, fault := plainText(r.Body, r.Cut)
+	plain, partial, fault := plainText(r.Body, r.Cut)
 	if vendor, ok := challenge.Recognise(r.Status, r.Header, plain); ok {
 		return closed(Unreadable, "challenge_"+vendor)
 	}
@@ -92,7 +92,7 @@ func Read(r Response, tokens []string, mode Mode) *Policy {
 	case 200 <= r.Status && r.Status <= 299 && fault != "":
 		return closed(Unreadable, fault)
 	case 200 <= r.Status && r.Status <= 299:
-		return readRules(r.Header, plain, tokens, mode)
+		return readRules(r.Header, plain, partial, tokens, mode)
 	case 300 <= r.Status && r.Status <= 399:
 		return closed(Unreadable, statusReason(r.Status))
 	case r.Status == http.StatusTooManyRequests:
@@ -114,8 +114,11 @@ func Refused(reason string) *Policy {
 
 // readRules reads the body of a successful response. RFC 9309 section 2.3.1.5 has every line tried, so that HTML around
 // user-agent lines hides no rules; under Strict it is HTML all the same.
-func readRules(h http.Header, plain []byte, tokens []string, mode Mode) *Policy {
+func readRules(h http.Header, plain []byte, partial bool, tokens []string, mode Mode) *Policy {
 	lines, blank := lines(plain)
+	if partial {
+		lines = lines[:len(lines)-1] // a rule cut short says something else
+	}
 	groups := gather(lines, tokens)
 	html := challenge.IsHTML(h, plain)
 	switch {

@@ -14,25 +14,21 @@ import (
 )
 
 // plainText undoes what lies between a site and its text: gzip that no header declared, UTF-16 and UTF-32 (RFC 9309
-// section 2.2.2 lets a crawler bridge encodings). It gives at most MaxBody bytes of what was sent. Of a body that was cut
-// the last, partial line is dropped: a rule cut short says something else. The fault is a reason code, "" for none.
-func plainText(body []byte, cut bool) (plain []byte, fault string) {
+// section 2.2.2 lets a crawler bridge encodings). It gives at most MaxBody bytes of what was sent, and whether that is only
+// the beginning. The fault is a reason code, "" for none.
+func plainText(body []byte, cut bool) (plain []byte, partial bool, fault string) {
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 		decoded, err := gunzip(body)
 		// The stream of a body that was cut ends too early by our own doing.
 		if err != nil && !(cut && errors.Is(err, io.ErrUnexpectedEOF)) {
-			return nil, "bad_gzip"
+			return nil, false, "bad_gzip"
 		}
 		body = decoded
 	}
 	if len(body) > MaxBody {
 		body, cut = body[:MaxBody], true
 	}
-	plain = toUTF8(body)
-	if cut {
-		plain = plain[:bytes.LastIndexAny(plain, "\r\n")+1]
-	}
-	return plain, ""
+	return toUTF8(body), cut, ""
 }
 
 // lines are the lines of a text without comments and the blanks around them, and whether nothing is left of any. Line 1
