@@ -102,7 +102,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := stages.Wait(); err != nil {
 		return err
 	}
-	return l.fault()
+	return l.faultErr // no stage is left that could set it
 }
 
 // newLine sizes the stages: two open sites a slot keep every slot busy, and

@@ -128,9 +128,8 @@ func TestOneSite(t *testing.T) {
 		// P1: origins and redirects.
 		{name: "a redirect's target needs its own origin's robots.txt",
 			pages: map[string]page{
-				card:                   {location: "https://www.a.example" + CardPath},
-				"www." + card:          {status: 200, body: cardBody},
-				"www.a.example/robots": {}},
+				card:          {location: "https://www.a.example" + CardPath},
+				"www." + card: {status: 200, body: cardBody}},
 			outcome: OutcomeCard, reason: "R1", asked: []string{rules, card, "www." + rules, "www." + card}},
 		{name: "one robots.txt serves both origins when it redirects to the other's",
 			pages: map[string]page{

@@ -306,10 +306,6 @@ func (l *line) fail(err error) {
 	})
 }
 
-// fault is the local fault that stopped the crawl, or nil. It is for use
-// after all stages have ended.
-func (l *line) fault() error { return l.faultErr }
-
 // stopped says that no further site is to be admitted.
 func (l *line) stopped() bool {
 	select {
