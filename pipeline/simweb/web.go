@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -115,6 +116,9 @@ func (w *Web) open(ctx context.Context) error {
 
 // Port is the TCP port of the TLS server on all its addresses.
 func (w *Web) Port() int { return w.listen[0].Addr().(*net.TCPAddr).Port }
+
+// Addr is one of the addresses of the TLS server: each answers for any name.
+func (w *Web) Addr() netip.AddrPort { return w.listen[0].Addr().(*net.TCPAddr).AddrPort() }
 
 // Resolvers are the DNS servers, as host:port, each over UDP and TCP.
 func (w *Web) Resolvers() []string { return append([]string(nil), w.resolver...) }
