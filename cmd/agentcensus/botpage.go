@@ -73,7 +73,7 @@ func newBotPage(c *config, keys signing.KeySet, authority string, now func() tim
 		Contact:    contactOf(c.Bot.Contact),
 		Tokens:     c.Bot.Tokens,
 		RobotsPath: pipeline.RobotsPath, CardPath: pipeline.CardPath, LegacyPath: pipeline.LegacyCardPath,
-		InFlight: c.Limits.InFlight, Redirects: fetch.MaxRedirects, AnswerDays: answerDays,
+		InFlight: *c.Limits.InFlight, Redirects: fetch.MaxRedirects, AnswerDays: answerDays,
 		Seconds:    int(requestTimeout / time.Second),
 		RobotsBody: pipeline.MaxRobotsBody, CardBody: pipeline.MaxCardBody,
 		Strict:    robots.Mode(c.Robots.Policy) == robots.Strict,

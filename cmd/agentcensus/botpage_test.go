@@ -37,7 +37,7 @@ func checkSays(t *testing.T, page string, want ...string) {
 // What the page says of the crawler is what the crawler does.
 func TestThePageSaysWhatTheCrawlerDoes(t *testing.T) {
 	c := botConfiguration(t)
-	c.Limits.InFlight = 17
+	c.Limits.InFlight = new(17)
 	page := pageText(t, c)
 	set, err := c.keySet()
 	if err != nil {
@@ -73,7 +73,7 @@ func TestThePageFollowsTheConfiguration(t *testing.T) {
 		change    func(*config)
 		says, not string
 	}{
-		"one slot":      {func(c *config) { c.Limits.InFlight = 1 }, "At most 1 request at once", ""},
+		"one slot":      {func(c *config) { c.Limits.InFlight = new(1) }, "At most 1 request at once", ""},
 		"policy strict": {func(c *config) { c.Robots.Policy = "strict" }, "status 401 or 403", ""},
 		"policy of the RFC": {func(c *config) { c.Robots.Policy = "rfc9309" },
 			"429 or 5xx", "401"},

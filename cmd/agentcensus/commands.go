@@ -1,29 +1,43 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
 
-// commands are all commands, in the order of the help.
-func commands(s streams) []*cobra.Command {
-	return []*cobra.Command{
-		// The crawl and what goes with it.
-		newCrawlCommand(s),
-		newRecheckCommand(s),
-		newStatusCommand(s),
-		newForgetCommand(s),
-		newSimwebCommand(s),
+	"github.com/spf13/cobra"
+)
 
-		// The bot's identity, for site owners.
-		newKeysCommand(s),
-		newSignCommand(s),
-		newVerifyCommand(s),
-		newServeCommand(s),
-
-		// Asking the crawler's own judgement.
-		newRobotsCommand(s),
-		newInspectCommand(s),
-
-		newConfigCommand(s),
-		newSchemaCommand(s),
-		newVersionCommand(s),
+// addCommands adds all commands, under the headings of the help.
+func addCommands(root *cobra.Command, s streams) {
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"The crawl:", []*cobra.Command{
+			newCrawlCommand(s), newRecheckCommand(s), newStatusCommand(s), newForgetCommand(s), newConfigCommand(s), newSchemaCommand(s),
+		}},
+		{"Who asks:", []*cobra.Command{
+			newKeysCommand(s), newServeCommand(s), newSignCommand(s), newVerifyCommand(s),
+		}},
+		{"What the crawler makes of a file:", []*cobra.Command{
+			newRobotsCommand(s), newInspectCommand(s),
+		}},
+		{"A web to try it on:", []*cobra.Command{
+			newSimwebCommand(s),
+		}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
 	}
+	root.AddCommand(newVersionCommand(s))
+}
+
+// noArguments is for a command that takes none.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%q: %s takes flags alone", args[0], c.CommandPath())
+	}
+	return nil
 }

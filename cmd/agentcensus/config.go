@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,7 +72,7 @@ type robotsConfig struct {
 }
 
 type limitsConfig struct {
-	InFlight int `yaml:"in_flight"`
+	InFlight *int `yaml:"in_flight"` // not nil once filled
 }
 
 // maxInFlight is promise P4: requests in flight over all sites.
@@ -83,7 +86,7 @@ func loadConfig(path string) (*config, error) {
 	if !explicit {
 		path = defaultConfig
 	}
-	c := &config{Limits: limitsConfig{InFlight: maxInFlight}}
+	c := new(config)
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !explicit:
@@ -115,6 +118,10 @@ func parseConfig(text []byte, c *config) (err error) {
 
 // configError puts file and line before what the YAML reader says.
 func configError(path string, err error) error {
+	var wrong *yaml.TypeError
+	if errors.As(err, &wrong) && wrong.Token != nil {
+		return fmt.Errorf("%s:%d: %q is no %s", path, wrong.Token.Position.Line, wrong.Token.Value, kindOf(wrong.DstType))
+	}
 	var y yaml.Error
 	if errors.As(err, &y) && y.GetToken() != nil && y.GetToken().Position != nil {
 		return fmt.Errorf("%s:%d: %s", path, y.GetToken().Position.Line, y.GetMessage())
@@ -122,8 +129,24 @@ func configError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// fill sets what follows from other settings.
+// kindOf is what a person calls a value of type t.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int:
+		return "whole number"
+	case reflect.Slice:
+		return "list"
+	case reflect.Struct:
+		return "group of settings"
+	}
+	return t.String()
+}
+
+// fill sets what follows from other settings, or has a default.
 func (c *config) fill() {
+	if c.Limits.InFlight == nil {
+		c.Limits.InFlight = new(maxInFlight)
+	}
 	if c.Bot.Version == "" {
 		c.Bot.Version = "1.0"
 	}
@@ -197,7 +220,24 @@ func (c *config) check() error {
 			return fmt.Errorf("canaries: %w", err)
 		}
 	}
-	return checkInFlight("limits.in_flight", c.Limits.InFlight)
+	for _, r := range c.Resolvers {
+		if err := checkHostPort(r); err != nil {
+			return fmt.Errorf("resolvers: %w", err)
+		}
+	}
+	return checkInFlight("limits.in_flight", *c.Limits.InFlight)
+}
+
+// checkHostPort refuses what is no address of a server.
+func checkHostPort(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: write HOST:PORT, such as 127.0.0.1:53", text)
+	}
+	return nil
 }
 
 func checkInFlight(name string, n int) error {
@@ -207,16 +247,16 @@ func checkInFlight(name string, n int) error {
 	return nil
 }
 
-// takeInFlight sets the limit of the flag, 0 when it was not given. It may not exceed the one that
-// the configuration states: the bot's page tells site owners that one.
+// takeInFlight sets the limit of the flag, 0 when it was not given. It may not
+// exceed the one that the configuration states: the bot's page promises that.
 func (c *config) takeInFlight(n int) error {
 	if n == 0 {
 		return nil
 	}
-	if n > c.Limits.InFlight {
-		return usagef("--in-flight %d is more than limits.in_flight %d in %s, which the bot's page promises", n, c.Limits.InFlight, c.path)
+	if limit := *c.Limits.InFlight; n > limit {
+		return usagef("--in-flight %d is more than limits.in_flight %d in %s, which the bot's page promises", n, limit, c.path)
 	}
-	c.Limits.InFlight = n
+	c.Limits.InFlight = &n
 	return nil
 }
 

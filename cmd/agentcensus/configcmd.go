@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"agentcensus/sources"
 )
 
 // newConfigCommand is `agentcensus config`.
@@ -26,7 +28,7 @@ func newConfigInit(s streams) *cobra.Command {
 		Use:     "init",
 		Short:   "Write a commented configuration file",
 		Example: "  agentcensus config init\n  agentcensus config init --out /etc/agentcensus.yaml",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, fs.ErrExist) {
@@ -52,7 +54,7 @@ func newConfigCheck(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Read the configuration and say whether a crawl could start",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := loadConfig(path)
 			if err != nil {
@@ -64,6 +66,14 @@ func newConfigCheck(s streams) *cobra.Command {
 			id, err := identify(c)
 			if err != nil {
 				return err
+			}
+			if _, err := loadOptOut(c.OptOut, newLog(s.err, false, false)); err != nil {
+				return err
+			}
+			if c.Suppressed != "" {
+				if _, err := sources.LoadSuppressed(c.Suppressed); err != nil {
+					return usagef("suppressed: %w", err)
+				}
 			}
 			fmt.Fprintf(s.out, "%s: ready; requests go out as %q, signed by %s\n", c.path, id.userAgent, id.keyID)
 			return nil

@@ -45,9 +45,12 @@ Exit statuses: 0 complete, 1 failed, 2 wrong usage, 3 stopped and resumable.`,
   agentcensus crawl --kind monthly --out census
   agentcensus crawl --list names.txt --out mine --limit 100
   zcat top-1m.csv.gz | agentcensus crawl --list - --out census`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.simulated = c.Flags().Changed("simulate")
+			if err := f.webFlags.check(c.Flags(), f.simulated); err != nil {
+				return err
+			}
 			if f.simulated && !c.Flags().Changed("out") {
 				f.out = simulatedOut
 			}

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,12 +11,40 @@ import (
 	"agentcensus/pipeline/agentcard"
 )
 
+// checkOut refuses an output directory that is something else.
+func checkOut(out string) error {
+	if out == "" {
+		return usagef("name the output directory with --out")
+	}
+	if info, err := os.Stat(out); err == nil && !info.IsDir() {
+		return usagef("--out %s: this is a file; name a directory", out)
+	}
+	return nil
+}
+
 // readFileOr reads the file, or in when it is "-".
 func readFileOr(in io.Reader, file string) ([]byte, error) {
 	if file == "-" {
 		return io.ReadAll(in)
 	}
 	return os.ReadFile(file)
+}
+
+// replaceFile writes a whole file under a name that readers may have open.
+func replaceFile(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }
 
 // removeTemporary removes what a killed replaceFile of the path left behind.
@@ -30,4 +59,12 @@ func removeTemporary(path string) error {
 // printable makes text of strangers safe to print on a terminal.
 func printable(s string) string { return agentcard.Printable(s) }
 
-func trimBlank(b []byte) []byte { return bytes.TrimSpace(b) }
+// encodeLine writes v as one line of JSON.
+func encodeLine(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}

@@ -67,6 +67,9 @@ type removedRows struct {
 }
 
 func forget(s streams, f forgetFlags, domain string) error {
+	if err := checkOut(f.out); err != nil {
+		return err
+	}
 	c, err := loadConfig(f.config)
 	if err != nil {
 		return err
@@ -142,7 +145,7 @@ func (d *forgotten) add(r sink.Report, unfinished bool) {
 
 func (d *forgotten) print(s streams, asJSON bool) error {
 	if asJSON {
-		return encodeLine(s, d)
+		return encodeLine(s.out, d)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	var sum int64

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -40,7 +39,7 @@ Exit statuses: 0 all are cards, 1 some are not, 2 a file could not be read.`,
 				v, card := agentcard.Read(body)
 				all = all && v.Kind == agentcard.Is
 				if err := show(s.out, file, v, card); err != nil {
-					return fmt.Errorf("write the answer: %w", err)
+					return err
 				}
 			}
 			if !all {
@@ -84,7 +83,7 @@ type capabilities struct {
 }
 
 func encodeCard(out io.Writer, file string, v agentcard.Verdict, c agentcard.Card) error {
-	return json.NewEncoder(out).Encode(inspection{
+	return encodeLine(out, inspection{
 		File: file, Verdict: string(v.Kind), Reason: v.Reason, Detail: v.Detail,
 		A2AVersion: c.A2AVersion, VersionSource: string(c.VersionSource), Shape: string(c.Shape),
 		Name: c.Name, ProviderOrganization: c.Provider.Organization, SkillsCount: c.SkillsCount,

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -41,7 +39,7 @@ file that is there is never overwritten.
 
 Exit statuses: 0 made, 1 failed, 2 wrong usage or the file is there.`,
 		Example: "  agentcensus keys new --out key.pem",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if out == "" {
 				return usagef("name the file to write with --out")
@@ -69,7 +67,7 @@ func newKeysShow(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show --key FILE",
 		Short: "Print a key's thumbprint and its public half",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			k, err := loadKeyFlag(file)
 			if err != nil {
@@ -77,7 +75,7 @@ func newKeysShow(s streams) *cobra.Command {
 			}
 			jwk := k.JWK()
 			if asJSON {
-				return encodeLine(s, struct {
+				return encodeLine(s.out, struct {
 					Thumbprint string      `json:"thumbprint"`
 					JWK        signing.JWK `json:"jwk"`
 				}{k.ID, jwk})
@@ -117,7 +115,7 @@ serve body and headers as they are, uncompressed.
 Without --out headers, an empty line and the body go to standard output.`,
 		Example: `  agentcensus keys directory --origin https://bot.example --key key.pem
   agentcensus keys directory --out /var/www/bot/.well-known`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return writeDirectory(s, f, time.Now()) },
 	}
 	c.Flags().StringVar(&f.origin, "origin", "", "the https origin `URL` of the directory (default: signing.agent of the configuration)")
@@ -167,8 +165,12 @@ func writeDirectory(s streams, f directoryFlags, now time.Time) error {
 		return nil
 	}
 	name := filepath.Join(f.out, path.Base(signing.DirectoryPath))
-	if err := errors.Join(replaceFile(name, body), replaceFile(name+".headers", lines)); err != nil {
-		return fmt.Errorf("write the key directory: %w", err)
+	err = replaceFile(name, body)
+	if err == nil {
+		err = replaceFile(name+".headers", lines)
+	}
+	if err != nil {
+		return usagef("write the key directory: %w; name another directory with --out", err)
 	}
 	fmt.Fprintf(s.out, "wrote %s and %[1]s.headers; write them again before %s\n",
 		name, now.Add(signing.DirectoryLifetime-signing.DirectoryMaxAge).UTC().Format(time.RFC3339))
@@ -187,23 +189,6 @@ func headerLines(h http.Header) []byte {
 		fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(h[name], ", "))
 	}
 	return b.Bytes()
-}
-
-// replaceFile writes a whole file under a name that readers may have open.
-func replaceFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // directoryAuthority is the authority whose key directory a Signature-Agent
@@ -244,13 +229,3 @@ func loadKeyFlag(file string) (signing.Key, error) {
 // keyError marks an error over a key as the caller's: the key or its file has
 // to be mended.
 func keyError(err error) error { return usage(err) }
-
-// encodeLine writes v as one line of JSON.
-func encodeLine(s streams, v any) error {
-	enc := json.NewEncoder(s.out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write the answer: %w", err)
-	}
-	return nil
-}

@@ -107,7 +107,7 @@ killed and started again at any time.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, c.CommandPath())
 	})
-	root.AddCommand(commands(s)...)
+	addCommands(root, s)
 	refuseStrayArguments(root)
 	return root
 }

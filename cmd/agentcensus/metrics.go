@@ -83,13 +83,20 @@ func (m *metrics) gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// serve answers /metrics and /healthz on addr until end is called; at is where
-// it listens.
-func (m *metrics) serve(addr string) (at net.Addr, end func() error, err error) {
+// listenForMetrics takes the address of --metrics, if there is one.
+func listenForMetrics(addr string) (net.Listener, error) {
+	if addr == "" {
+		return nil, nil
+	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, nil, usagef("--metrics %s: %w", addr, err)
+		return nil, usagef("--metrics %s: %w", addr, err)
 	}
+	return l, nil
+}
+
+// serve answers /metrics and /healthz on l until end is called.
+func (m *metrics) serve(l net.Listener) (end func() error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -99,7 +106,7 @@ func (m *metrics) serve(addr string) (at net.Addr, end func() error, err error) 
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	return l.Addr(), func() error {
+	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		err := server.Shutdown(ctx)
@@ -107,5 +114,5 @@ func (m *metrics) serve(addr string) (at net.Addr, end func() error, err error) 
 			err = errors.Join(err, e)
 		}
 		return err
-	}, nil
+	}
 }

@@ -22,8 +22,10 @@ func loadOptOut(path string, log *slog.Logger) (*liveOptOut, error) {
 		return o, nil
 	}
 	var err error
-	o.list, err = sources.LoadOptOut(path)
-	return o, err
+	if o.list, err = sources.LoadOptOut(path); err != nil {
+		return nil, usagef("opt_out: %w", err)
+	}
+	return o, nil
 }
 
 // Covers says whether host has opted out. When the file cannot be read the

@@ -40,8 +40,11 @@ with one that was stopped, or says that it is complete.
 Exit statuses: 0 complete, 1 failed, 2 wrong usage, 3 stopped and resumable.`,
 		Example: `  agentcensus recheck --out census
   agentcensus crawl --simulate 10000 --kind monthly && agentcensus recheck --simulate --epoch 1`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.webFlags.check(c.Flags(), f.simulated); err != nil {
+				return err
+			}
 			for _, name := range []string{"seed", "profile"} {
 				f.given[name] = c.Flags().Changed(name)
 			}

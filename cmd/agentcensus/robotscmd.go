@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -57,6 +60,9 @@ Exit statuses: 0 all allowed, 1 some not, 2 wrong usage or an unreadable file.`,
 			if len(args) < 2 {
 				return usagef("name a robots.txt file and at least one URL; see 'agentcensus robots check --help'")
 			}
+			if err := checkQuestions(agents, args[1:]); err != nil {
+				return usage(err)
+			}
 			return checkURLs(s, args[0], args[1:], agents, mode, asJSON)
 		},
 	}
@@ -65,6 +71,26 @@ Exit statuses: 0 all allowed, 1 some not, 2 wrong usage or an unreadable file.`,
 	c.Flags().StringVar(&cases, "cases", "", "answer a `file` of JSON lines {\"id\",\"robots\" or \"robots_b64\",\"agent\",\"url\"} with lines {\"id\",\"allowed\"}")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return c
+}
+
+// checkQuestions refuses what no crawl would ask: an answer would mislead.
+func checkQuestions(agents, urls []string) error {
+	for _, a := range agents {
+		if !isProductToken(a) {
+			return fmt.Errorf("--agent %q is no product token of RFC 9309: letters, '-' and '_' only, without version", a)
+		}
+	}
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		switch {
+		case strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//"): // a path, well escaped or not
+		case err != nil:
+			return err
+		case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+			return fmt.Errorf("%q: write a whole URL, or a path that begins with /", text)
+		}
+	}
+	return nil
 }
 
 // robotsAnswer is one line of `robots check --json`.
@@ -96,11 +122,11 @@ func checkURLs(s streams, file string, urls, agents []string, mode robots.Mode, 
 	p := readPolicy(body, agents, mode)
 	all := true
 	for _, u := range urls {
-		d := p.Decide(robots.PathOf(u))
+		d := p.Allows(robots.PathOf(u))
 		all = all && d.Allowed
 		if asJSON {
-			if err := json.NewEncoder(s.out).Encode(robotsAnswer{u, d.Allowed, d.By, d.Group, d.Named, d.Line, d.Text, p.Reason()}); err != nil {
-				return fmt.Errorf("write the answer: %w", err)
+			if err := encodeLine(s.out, robotsAnswer{u, d.Allowed, d.By, d.Group, d.Named, d.Line, d.Text, p.Reason()}); err != nil {
+				return err
 			}
 			continue
 		}
@@ -131,6 +157,8 @@ func robotsLine(u string, d robots.Decision, p *robots.Policy) string {
 		return fmt.Sprintf("%s %s  line %d: %s (%s%s)", verdict, u, d.Line, d.Text, group, why)
 	case robots.ByClosed:
 		return fmt.Sprintf("%s %s  the file keeps the bot out (%s)", verdict, u, p.Reason())
+	case robots.ByPathTooLong:
+		return fmt.Sprintf("%s %s  no path beyond %d bytes is requested", verdict, u, robots.MaxPath)
 	case robots.ByImplicit:
 		return fmt.Sprintf("%s %s  /robots.txt is always allowed", verdict, u)
 	}
@@ -169,7 +197,7 @@ func answerCases(s streams, file string, mode robots.Mode) (err error) {
 		if len(text) == 0 {
 			return nil
 		}
-		if len(trimBlank(text)) == 0 {
+		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
 		var c robotsCase

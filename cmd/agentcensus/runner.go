@@ -49,14 +49,17 @@ func (f *runFlags) add(c *cobra.Command) {
 		}
 		return checkInFlight("", f.inFlight)
 	})
-	fl.StringArrayVar(&f.resolvers, "resolver", nil, "a DNS server as `HOST:PORT`; may be repeated (default: resolvers, else the system's)")
+	fl.Func("resolver", "a DNS server as `HOST:PORT`; may be repeated (default: resolvers, else the system's)", func(text string) error {
+		f.resolvers = append(f.resolvers, text)
+		return checkHostPort(text)
+	})
 	fl.BoolVar(&f.abandon, "abandon", false, "discard the unfinished crawl of this kind and start anew")
 	fl.StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics and /healthz on `ADDR`, such as 127.0.0.1:9100")
 	fl.BoolVar(&f.asJSON, "json", false, "print the summary as JSON")
 	fl.BoolVar(&f.logJSON, "log-json", false, "log as JSON")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log more; the log then names sites")
 	fl.StringVar(&f.aids.caFile, "ca-file", "", "trust the certificate authorities in this PEM `file` alone")
-	fl.StringVar(&f.aids.connectTo, "connect-to", "", "connect to `HOST:PORT` whatever the address; with :PORT only the port changes")
+	fl.StringVar(&f.aids.connectTo, "connect-to", "", "connect to `HOST:PORT` whatever the address; with :PORT the port changes alone, and only addresses of --allow-address are dialled")
 	fl.StringArrayVar(&f.aids.allow, "allow-address", nil, "let a non-public `CIDR` through; may be repeated")
 	groupAids(c, "ca-file", "connect-to", "allow-address")
 }
@@ -83,6 +86,8 @@ type runner struct {
 	// lock is the output directory's, from the first look at it until a crawl
 	// is opened there: nobody else may begin one in between.
 	lock *sink.Lock
+	// scraped listens for --metrics until they are served; nil without it.
+	scraped net.Listener
 	// now dates crawls and tells their periods.
 	now func() time.Time
 }
@@ -90,6 +95,12 @@ type runner struct {
 // newRunner reads the configuration and everything it names. Nothing is
 // written and nothing sent yet.
 func newRunner(s streams, f runFlags, kind sink.Kind, simulated bool) (*runner, error) {
+	if err := checkOut(f.out); err != nil {
+		return nil, err
+	}
+	if f.metrics != "" && checkHostPort(f.metrics) != nil {
+		return nil, usagef("--metrics %s: write HOST:PORT, such as 127.0.0.1:9100", f.metrics)
+	}
 	c, err := loadConfig(f.config)
 	if err != nil {
 		return nil, err
@@ -116,7 +127,7 @@ func newRunner(s streams, f runFlags, kind sink.Kind, simulated bool) (*runner, 
 		return nil, err
 	}
 	if r.optOut, err = loadOptOut(c.OptOut, r.log); err != nil {
-		return nil, usagef("opt_out: %w", err)
+		return nil, err
 	}
 	if r.suppressed, err = loadSuppressed(c.Suppressed, f.out); err != nil {
 		return nil, usagef("suppressed: %w", err)
@@ -126,6 +137,9 @@ func newRunner(s streams, f runFlags, kind sink.Kind, simulated bool) (*runner, 
 
 // close ends what the runner started.
 func (r *runner) close() {
+	if r.scraped != nil {
+		r.warn(r.scraped.Close())
+	}
 	if r.lock != nil {
 		r.warn(r.lock.Release())
 	}
@@ -160,6 +174,12 @@ func (r *runner) unfinished() (*sink.Header, error) {
 func (r *runner) run(ctx context.Context, l *listing, settings map[string]string) error {
 	m := newMetrics()
 	r.optOut.failed = m.reloadErrors.Inc
+	// Under the lock: where the crawl runs already, its own program listens.
+	var err error
+	if r.scraped, err = listenForMetrics(r.flags.metrics); err != nil {
+		l.discard()
+		return err
+	}
 	stop := newStopper(r.streams.err)
 	defer stop.release()
 	lock := r.lock
@@ -180,7 +200,7 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 		}
 	}
 
-	x, err := r.web.open(r.identity.userAgent, r.identity.signer, r.config.Limits.InFlight, m.observe)
+	x, err := r.web.open(r.identity.userAgent, r.identity.signer, *r.config.Limits.InFlight, m.observe)
 	if err != nil {
 		return err
 	}
@@ -201,7 +221,7 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 		Sites: l.sites, Skip: crawl.Skip, OptOut: r.optOut,
 		Open:  func() pipeline.Exchange { return x.client.Open() },
 		Sink:  k,
-		Slots: r.config.Limits.InFlight, Tokens: r.identity.tokens, RobotsMode: robots.Mode(r.config.Robots.Policy),
+		Slots: *r.config.Limits.InFlight, Tokens: r.identity.tokens, RobotsMode: robots.Mode(r.config.Robots.Policy),
 		Stop: stop.asked, Progress: counts, Answered: r.watchClock,
 	})
 	end()
@@ -232,14 +252,6 @@ func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pi
 		off, _ := r.clock.Median()
 		return off.Seconds()
 	})
-	endMetrics := func() error { return nil }
-	if r.flags.metrics != "" {
-		var at net.Addr
-		if at, endMetrics, err = m.serve(r.flags.metrics); err != nil {
-			return nil, err
-		}
-		r.log.Info("serving metrics", "addr", at.String())
-	}
 	banner(r.streams.err)
 	doing := "begin"
 	if crawl.Resumed() {
@@ -247,11 +259,17 @@ func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pi
 	}
 	if !isTerminal(r.streams.err) {
 		r.log.Info(doing+" the crawl", "kind", r.kind, "crawl", crawl.Date(), "sites", h.List.Entries, "settled", crawl.Settled(),
-			"list", h.List.Source, "list_id", h.List.ListID, "in_flight", r.config.Limits.InFlight, "simulated", h.Simulated)
+			"list", h.List.Source, "list_id", h.List.ListID, "in_flight", *r.config.Limits.InFlight, "simulated", h.Simulated)
 	}
 	earlier, err := crawl.Totals()
 	if err != nil {
-		return nil, errors.Join(err, endMetrics())
+		return nil, err
+	}
+	endMetrics := func() error { return nil }
+	if r.scraped != nil {
+		r.log.Info("serving metrics", "addr", r.scraped.Addr().String())
+		endMetrics = m.serve(r.scraped)
+		r.scraped = nil
 	}
 	w := &watcher{
 		out: r.streams.err, log: r.log, dir: r.flags.out, kind: r.kind, date: crawl.Date(), started: time.Now(),
@@ -342,7 +360,8 @@ func (r *runner) refused(err error) error {
 		return usagef("%w; --replace replaces it", err)
 	case errors.As(err, &settings):
 		return usagef("%w (--abandon)", err)
-	case errors.As(err, &mixed), errors.Is(err, fs.ErrPermission):
+	case errors.As(err, &mixed), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		return usagef("%w; name another directory with --out", err)
 	case errors.As(err, &broken):
 		return fmt.Errorf("%w (--abandon)", err)
@@ -373,9 +392,13 @@ func (r *runner) stopped(crawl *sink.Crawl, reason error) error {
 	if e := crawl.Close(); e != nil && !strings.Contains(reason.Error(), e.Error()) {
 		err = errors.Join(err, e)
 	}
+	same := "the same command"
+	if r.flags.abandon {
+		same += " without --abandon"
+	}
 	return &exitError{exitResumable, errors.Join(fmt.Errorf(
-		"the %s crawl of %s stopped after %d of %d sites: %w\nthe same command goes on with it",
-		r.kind, crawl.Date(), settled, crawl.Header().List.Entries, reason), err)}
+		"the %s crawl of %s stopped after %d of %d sites: %w\n%s goes on with it",
+		r.kind, crawl.Date(), settled, crawl.Header().List.Entries, reason, same), err)}
 }
 
 // tellStopped writes into the status file what came of the sites until now.

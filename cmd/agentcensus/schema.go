@@ -19,7 +19,7 @@ func newSchemaCommand(s streams) *cobra.Command {
 		Long: `schema prints every table with its columns, their DuckDB types and their
 meaning. Fields of nested columns are named with a dot.`,
 		Example: "  agentcensus schema\n  agentcensus schema --markdown >tables.md",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			switch {
 			case asJSON && asMarkdown:
@@ -53,7 +53,7 @@ type schemaColumn struct {
 
 func encodeColumns(s streams, table, parent string, columns []sink.Column) error {
 	for _, c := range columns {
-		if err := encodeLine(s, schemaColumn{table, parent + c.Name, c.Type, c.Nullable, c.Doc}); err != nil {
+		if err := encodeLine(s.out, schemaColumn{table, parent + c.Name, c.Type, c.Nullable, c.Doc}); err != nil {
 			return err
 		}
 		if err := encodeColumns(s, table, parent+c.Name+".", c.Fields); err != nil {

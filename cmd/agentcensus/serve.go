@@ -52,7 +52,7 @@ read at the next start. SIGTERM or Ctrl-C finishes what is being answered.
 
 Exit statuses: 0 stopped, 1 failed, 2 wrong usage or configuration.`,
 		Example: "  agentcensus serve --listen 127.0.0.1:8080 --config /etc/agentcensus.yaml",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runServe(c.Context(), s, listen, path)
 		},

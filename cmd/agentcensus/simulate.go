@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -29,6 +31,28 @@ func (f *webFlags) add(fl *pflag.FlagSet) {
 	fl.DurationVar(&f.latency, "latency", 0, "median time to an answer on the simulated web")
 }
 
+// check refuses flags that would say nothing: those of a simulated web in a
+// crawl of another, and the other way round.
+func (f *webFlags) check(given *pflag.FlagSet, simulated bool) error {
+	for _, name := range []string{"seed", "epoch", "profile", "latency"} {
+		if given.Changed(name) && !simulated {
+			return usagef("--%s is of the simulated web: add --simulate", name)
+		}
+	}
+	for _, name := range []string{"resolver", "connect-to", "ca-file", "allow-address"} {
+		if given.Changed(name) && simulated {
+			return usagef("--%s does not go with --simulate, which brings a web of its own", name)
+		}
+	}
+	if profiles := []string{simweb.Measured, simweb.Flat, simweb.Plain}; !slices.Contains(profiles, f.profile) {
+		return usagef("--profile %q: write measured, flat or plain", f.profile)
+	}
+	if f.latency < 0 {
+		return usagef("--latency %s: give a time, such as 80ms", f.latency)
+	}
+	return nil
+}
+
 // web is the web that the flags describe.
 func (f *webFlags) web() simweb.Config {
 	return simweb.Config{
@@ -51,13 +75,27 @@ const latencySigma = 0.6
 // simulate starts the simulated web and diverts every request to it.
 func (r *runner) simulate(ctx context.Context, c simweb.Config) error {
 	c.Bot, c.Verify = r.identity.tokens[0], r.identity.verify()
-	w, err := simweb.Start(ctx, c)
+	w, err := startSimweb(ctx, c)
 	if err != nil {
-		return usagef("--simulate: %w", err)
+		return err
 	}
 	r.simulated = w
 	r.web = web{dial: w.Dial, roots: w.Roots(), resolvers: w.Resolvers()}
 	return nil
+}
+
+// startSimweb starts a simulated web; one that flags describe wrongly is the
+// caller's error.
+func startSimweb(ctx context.Context, c simweb.Config) (*simweb.Web, error) {
+	w, err := simweb.Start(ctx, c)
+	var system syscall.Errno
+	switch {
+	case errors.As(err, &system):
+		return nil, whenItPasses(fmt.Errorf("start the simulated web: %w", err))
+	case err != nil:
+		return nil, usagef("the simulated web: %w", err)
+	}
+	return w, nil
 }
 
 // madeUp is a list of n names of the simulated web.

@@ -41,7 +41,7 @@ With --loopback its DNS server gives the loopback addresses on which the server
 really listens: a client only has to change the port.`,
 		Example: `  agentcensus simweb --seed 1 --ca-out ca.pem --names 1000 --names-out names.csv
   agentcensus crawl --list names.csv --resolver 127.0.0.1:PORT --connect-to 127.0.0.1:PORT --ca-file ca.pem --out trial`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return serveSimweb(c, s, f) },
 	}
 	fl := c.Flags()
@@ -61,7 +61,23 @@ really listens: a client only has to change the port.`,
 	return c
 }
 
+// check refuses flags that say nothing or do not go together.
+func (f *simwebFlags) check() error {
+	switch {
+	case f.latency < 0 || f.handshake < 0:
+		return usagef("--latency and --handshake-latency: give a time, such as 80ms")
+	case f.namesTo != "" && f.names < 1:
+		return usagef("--names-out %s: say with --names how many", f.namesTo)
+	case f.namesTo == "" && f.names != 0:
+		return usagef("--names %d: say with --names-out where to write them", f.names)
+	}
+	return nil
+}
+
 func serveSimweb(c *cobra.Command, s streams, f simwebFlags) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
 	cfg := simweb.Config{
 		Seed: f.seed, Profile: f.profile, DeadShare: f.dead, Epoch: f.epoch, Log: simweb.LogCounters,
 		Latency:          simweb.Lognormal{Median: f.latency, Sigma: latencySigma},
@@ -76,18 +92,18 @@ func serveSimweb(c *cobra.Command, s streams, f simwebFlags) (err error) {
 		}
 	}
 	if f.logOut != "" {
-		log, err := os.Create(f.logOut)
-		if err != nil {
-			return usagef("--log-out: %w", err)
+		log, failed := os.Create(f.logOut)
+		if failed != nil {
+			return usagef("--log-out: %w", failed)
 		}
 		defer func() { err = errors.Join(err, log.Close()) }()
 		cfg.Log, cfg.LogTo = simweb.LogWriter, log
 	}
 	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	w, err := simweb.Start(ctx, cfg)
+	w, err := startSimweb(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("start the simulated web: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	if f.caOut != "" {
@@ -109,7 +125,7 @@ func serveSimweb(c *cobra.Command, s streams, f simwebFlags) (err error) {
 
 // announce says where the web listens.
 func (f simwebFlags) announce(s streams, w *simweb.Web) error {
-	connect := fmt.Sprintf("127.0.0.1:%d", w.Port())
+	connect := w.Addr().String()
 	if f.loopback {
 		connect = fmt.Sprintf(":%d", w.Port())
 	}

@@ -23,14 +23,17 @@ func newStatusCommand(s streams) *cobra.Command {
 		Long: `status tells of the crawl under --out that runs or was stopped: how far it is,
 how fast, how long it will take, what the sites came to so far, and which process
 runs it; and when the last complete crawl of each kind was. It disturbs nothing.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
+			if err := checkOut(out); err != nil {
+				return err
+			}
 			st, err := readStanding(out)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return encodeLine(s, st)
+				return encodeLine(s.out, st)
 			}
 			return st.print(s.out)
 		},
@@ -60,7 +63,8 @@ type lockHolder struct {
 
 type crawlStanding struct {
 	sink.Status
-	RemainingSeconds float64 `json:"remaining_seconds"`
+	// RemainingSeconds is nil when nobody can tell.
+	RemainingSeconds *float64 `json:"remaining_seconds"`
 }
 
 type completeCrawl struct {
@@ -96,7 +100,10 @@ func readStanding(out string) (*standing, error) {
 		if status.Running && (holder == nil || holder.Kind != status.Kind) {
 			status.Running, status.Reason = false, "its process was killed"
 		}
-		st.Crawl = &crawlStanding{Status: status, RemainingSeconds: status.Remaining().Seconds()}
+		st.Crawl = &crawlStanding{Status: status}
+		if left := status.Remaining(); status.Running && left > 0 {
+			st.Crawl.RemainingSeconds = new(left.Seconds())
+		}
 	}
 	past, err := completeCrawls(out)
 	if err != nil {

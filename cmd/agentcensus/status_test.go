@@ -59,7 +59,7 @@ func TestStatusOfARunningAndAKilledCrawl(t *testing.T) {
 	text, st := statusOfOut(t, out)
 	mustContain(t, text, "The monthly crawl of 2026-12-01 is running: process", "since 2026-12-01 03:00:00 UTC",
 		"250,000 of 1,000,000 (25.0 %)", "30.0 sites a second", "6h56m40s", "249,925")
-	if st.Holder == nil || st.Holder.Doing != "monthly" || !st.Crawl.Running || st.Crawl.RemainingSeconds != 25_000 {
+	if st.Holder == nil || st.Holder.Doing != "monthly" || !st.Crawl.Running || *st.Crawl.RemainingSeconds != 25_000 {
 		t.Errorf("%+v", st)
 	}
 	if err := lock.Release(); err != nil {
@@ -67,7 +67,7 @@ func TestStatusOfARunningAndAKilledCrawl(t *testing.T) {
 	}
 	text, st = statusOfOut(t, out)
 	mustContain(t, text, "Nothing is running.", "its process was killed", "250,000 of 1,000,000")
-	if st.Holder != nil || st.Crawl.Running {
+	if st.Holder != nil || st.Crawl.Running || st.Crawl.RemainingSeconds != nil {
 		t.Errorf("%+v", st)
 	}
 }

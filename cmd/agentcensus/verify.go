@@ -132,7 +132,7 @@ func showVerdict(s streams, v signing.Verdict, asJSON bool) error {
 		if !v.Created.IsZero() {
 			answer.Created, answer.Expires = v.Created.Unix(), v.Expires.Unix()
 		}
-		return encodeLine(s, answer)
+		return encodeLine(s.out, answer)
 	}
 	if !v.OK() {
 		fmt.Fprintln(s.out, printable("not verified: "+v.String()))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/common-nighthawk/go-figure"
@@ -21,6 +22,9 @@ const (
 	logEvery    = time.Minute
 	statusEvery = time.Second
 )
+
+// barWidth leaves room for the numbers of a million sites in 80 columns.
+const barWidth = 10
 
 // watcher tells how a crawl goes: a live line on a terminal, a log line a
 // minute elsewhere, and the status file.
@@ -103,21 +107,28 @@ func (w *watcher) terminal() (show func(sink.Status), end func()) {
 	if !isTerminal(w.out) {
 		return func(sink.Status) {}, func() {}
 	}
-	var last sink.Status
-	p := mpb.New(mpb.WithOutput(w.out), mpb.WithWidth(24), mpb.WithAutoRefresh())
+	var last atomic.Pointer[sink.Status] // drawn by a goroutine of mpb
+	last.Store(new(w.status(w.progress.Snapshot(), 0)))
+	p := mpb.New(mpb.WithOutput(w.out), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())
 	bar := p.AddBar(w.entries,
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
-			return fmt.Sprintf("%d of %d sites ", last.Settled, last.Entries)
+			s := last.Load()
+			return fmt.Sprintf("%d of %d sites ", s.Settled, s.Entries)
 		})),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			return fmt.Sprintf(" %.0f sites/s, %d in flight, %d cards, %s left",
-				last.Rate, last.InFlight, last.Cards, last.Remaining().Round(time.Second))
+			s := last.Load()
+			left := "?"
+			if d := s.Remaining(); d > 0 {
+				left = d.Round(time.Second).String()
+			}
+			return fmt.Sprintf(" %.0f sites/s, %d in flight, %d cards, %s left", s.Rate, s.InFlight, s.Cards, left)
 		})))
 	show = func(s sink.Status) {
+		last.Store(&s)
 		bar.SetCurrent(s.Settled)
-		last = s
 	}
 	end = func() {
+		show(w.status(w.progress.Snapshot(), 0))
 		bar.Abort(false)
 		p.Wait()
 	}

@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"golang.org/x/sync/semaphore"
 
@@ -38,11 +40,6 @@ type web struct {
 // connections are diverted.
 func (a aids) divert(resolvers []string) (web, error) {
 	w := web{resolvers: resolvers}
-	for _, r := range resolvers {
-		if _, _, err := net.SplitHostPort(r); err != nil {
-			return w, usagef("--resolver %q: write HOST:PORT, such as 127.0.0.1:53", r)
-		}
-	}
 	for _, text := range a.allow {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
@@ -62,41 +59,64 @@ func (a aids) divert(resolvers []string) (web, error) {
 	}
 	if a.connectTo != "" {
 		host, port, err := net.SplitHostPort(a.connectTo)
-		if err != nil || port == "" {
+		if err != nil || checkHostPort(a.connectTo) != nil {
 			return w, usagef("--connect-to %q: write HOST:PORT, or :PORT to change the port alone", a.connectTo)
 		}
-		w.dial = func(ctx context.Context, addr netip.AddrPort, _ string) (net.Conn, error) {
-			to := net.JoinHostPort(host, port)
-			if host == "" {
-				to = net.JoinHostPort(addr.Addr().String(), port)
-			}
-			var d net.Dialer
-			return d.DialContext(ctx, "tcp", to)
-		}
+		w.dial = w.dialOther(host, port)
 	}
 	return w, nil
+}
+
+// dialOther connects to host, or to the address asked for when it is "", at
+// another port. With the port alone changed no address but an allowed one is
+// dialled: strangers are asked at port 443 alone (P2).
+func (w web) dialOther(host, port string) func(context.Context, netip.AddrPort, string) (net.Conn, error) {
+	return func(ctx context.Context, addr netip.AddrPort, _ string) (net.Conn, error) {
+		to := host
+		if host == "" {
+			to = addr.Addr().String()
+			if !slices.ContainsFunc(w.allow, func(p netip.Prefix) bool { return p.Contains(addr.Addr()) }) {
+				refused := os.NewSyscallError("connect", syscall.ECONNREFUSED)
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(addr), Err: refused}
+			}
+		}
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", net.JoinHostPort(to, port))
+	}
 }
 
 // private says whether nothing can reach the public internet: every
 // connection and every DNS query is diverted to loopback.
 func (a aids) private(resolvers []string) bool {
-	host, _, err := net.SplitHostPort(a.connectTo)
-	if err != nil || len(resolvers) == 0 {
+	if a.connectTo == "" || len(resolvers) == 0 {
 		return false
 	}
-	if host == "" { // the address stays: only allowed loopback ones are safe
-		return false
-	}
-	for _, r := range append([]string{net.JoinHostPort(host, "0")}, resolvers...) {
-		h, _, err := net.SplitHostPort(r)
-		if err != nil {
+	for _, server := range append([]string{a.connectTo}, resolvers...) {
+		host, _, err := net.SplitHostPort(server)
+		if err != nil || host != "" && !isLoopback(host) {
 			return false
 		}
-		if ip, err := netip.ParseAddr(h); !strings.EqualFold(h, "localhost") && (err != nil || !ip.IsLoopback()) {
+	}
+	if !strings.HasPrefix(a.connectTo, ":") {
+		return true
+	}
+	for _, text := range a.allow { // those alone are dialled
+		if p, err := netip.ParsePrefix(text); err != nil || !loopbackAlone(p) {
 			return false
 		}
 	}
 	return true
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
+
+// loopbackAlone says whether all addresses of p are loopback ones (RFC 1122
+// section 3.2.1.3, RFC 4291 section 2.5.3).
+func loopbackAlone(p netip.Prefix) bool {
+	return p.Addr().IsLoopback() && p.Bits() >= 8 && (p.Addr().Is4() || p.Bits() == 128)
 }
 
 // exchange is the fetch client of a crawl with what it was made from.

@@ -332,7 +332,7 @@ func (y *years) cutOff(canary string, after int64) func(*runner) {
 	n.left.Store(after)
 	return func(r *runner) {
 		r.config.Canaries = []string{"https://" + canary + "/"}
-		r.config.Limits.InFlight = 4 // so that few sites are open when it goes
+		r.config.Limits.InFlight = new(4) // so that few sites are open when it goes
 		r.web.dial = n.dial
 	}
 }
