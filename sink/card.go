@@ -3,8 +3,10 @@ package sink
 // Card is a row of the table cards: one publisher and its Agent Card as one
 // crawl found it. Whatever the card says is untrusted text, stored whole.
 //
-// NULL means that the card (or the response) does not state it; false and ""
-// mean that it states so. Lists are never NULL: what is not stated is empty.
+// NULL means that the card (or the response) does not state it; false means that
+// it states so. An empty text in a card counts as not stated, since protobuf's
+// JSON writes it for want of one; an empty header field is "". Lists are never
+// NULL: what is not stated is empty.
 type Card struct {
 	Rank         int64   `parquet:"rank" doc:"position of the site in the list, from 1"`
 	Site         string  `parquet:"site" doc:"the list entry: a lower-case A-label name"`

@@ -39,8 +39,8 @@ SELECT host_kind, count(DISTINCT site) AS cards, count(*) AS interfaces
 FROM interfaces WHERE latest GROUP BY host_kind ORDER BY cards DESC, host_kind;
 
 -- ? Which platforms host the endpoints?
-SELECT platform, sum(cards)::BIGINT AS cards, sum(interfaces)::BIGINT AS interfaces
-FROM hosting WHERE latest GROUP BY platform ORDER BY cards DESC, platform;
+SELECT coalesce(platform, '(own or other)') AS platform, count(DISTINCT site) AS cards, count(*) AS interfaces
+FROM interfaces WHERE latest GROUP BY ALL ORDER BY cards DESC, platform;
 
 -- ? How many skills does a card have?
 SELECT min(skills_count) AS fewest, median(skills_count) AS median, max(skills_count) AS most,

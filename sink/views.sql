@@ -87,6 +87,7 @@ FROM (SELECT kind, crawl, latest, unnest(if(len(auth_scheme_types) = 0, ['(none 
 GROUP BY ALL;
 
 -- Where endpoints live: relation to the site, and platform if it is a known one.
+-- A card with endpoints in several rows counts in each: do not add them up.
 CREATE OR REPLACE VIEW hosting AS
 SELECT kind, crawl, latest, host_kind, coalesce(platform, '(own or other)') AS platform,
        count(DISTINCT site) AS cards, count(*) AS interfaces
@@ -98,9 +99,10 @@ CREATE OR REPLACE VIEW template_clones AS
 SELECT kind, crawl, latest, basis, fingerprint, count(*) AS sites, list(site ORDER BY rank)[:5] AS examples
 FROM (SELECT kind, crawl, latest, rank, site, 'canonical' AS basis, canonical_sha256 AS fingerprint FROM cards
       UNION ALL
-      SELECT kind, crawl, latest, rank, site, 'skills',
-             md5(to_json(list_sort(list_distinct(list_transform(skills, lambda s: coalesce(s.id, s.name)))))::VARCHAR)
-      FROM cards WHERE len(skills) > 0)
+      SELECT kind, crawl, latest, rank, site, 'skills', md5(to_json(named)::VARCHAR)
+      FROM (SELECT kind, crawl, latest, rank, site,
+                   list_sort(list_distinct(list_transform(skills, lambda s: coalesce(s.id, s.name)))) AS named FROM cards)
+      WHERE len(named) > 0)
 GROUP BY ALL HAVING count(*) > 1;
 
 -- Capabilities: what cards state, and how many state nothing.

@@ -113,6 +113,34 @@ func TestDirectoriesWithOddNames(t *testing.T) {
 	}
 }
 
+// A card of two endpoints of different relation is still one card.
+func TestACardCountsOnceForAPlatform(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, december, Card{Rank: 1, Site: "one.example", Interfaces: []Interface{{HostKind: "same_host"}, {HostKind: "other_site"}}})
+	put(t, dir, december, CrawlRow{Cards: 1})
+	for _, question := range Questions() {
+		if question.Title != "Which platforms host the endpoints?" {
+			continue
+		}
+		if diff := cmp.Diff([]string{"(own or other) | 1 | 2"}, answer(t, openDuck(t, dir), question.SQL)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		return
+	}
+	t.Error("nobody asks")
+}
+
+// Skills without ID and name are no sign of a common template.
+func TestCardsWithNamelessSkillsAreNoClones(t *testing.T) {
+	dir := t.TempDir()
+	nameless := []Skill{{Tags: []string{"text"}}}
+	put(t, dir, december, Card{Rank: 1, Site: "one.example", CanonSHA256: "aa", Skills: nameless}, Card{Rank: 2, Site: "two.example", CanonSHA256: "bb", Skills: nameless})
+	put(t, dir, december, CrawlRow{Cards: 2})
+	if got := answer(t, openDuck(t, dir), "SELECT basis, examples FROM template_clones"); len(got) != 0 {
+		t.Errorf("clones %q", got)
+	}
+}
+
 // oldCard and oldInterface are a layout before some of the columns were added.
 type oldCard struct {
 	Rank       int64          `parquet:"rank"`
