@@ -73,6 +73,7 @@ type runner struct {
 	config   *config
 	identity *identity
 	web      web
+	said     *messages
 	log      *slog.Logger
 
 	optOut     *liveOptOut
@@ -111,7 +112,8 @@ func newRunner(s streams, f runFlags, kind sink.Kind, simulated bool) (*runner, 
 	if len(f.resolvers) > 0 {
 		c.Resolvers = f.resolvers
 	}
-	r := &runner{streams: s, flags: f, kind: kind, config: c, log: newLog(s.err, f.logJSON, f.verbose), now: time.Now}
+	said := &messages{out: s.err}
+	r := &runner{streams: s, flags: f, kind: kind, config: c, said: said, log: newLog(said, f.logJSON, f.verbose), now: time.Now}
 	if r.web, err = f.aids.divert(c.Resolvers); err != nil {
 		return nil, err
 	}
@@ -180,7 +182,7 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 		l.discard()
 		return err
 	}
-	stop := newStopper(r.streams.err)
+	stop := newStopper(r.said)
 	defer stop.release()
 	lock := r.lock
 	r.lock = nil
@@ -273,7 +275,7 @@ func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pi
 	}
 	w := &watcher{
 		out: r.streams.err, log: r.log, dir: r.flags.out, kind: r.kind, date: crawl.Date(), started: time.Now(),
-		entries: h.List.Entries, before: crawl.Settled(), earlier: earlier, progress: p, inFlight: x.slots.inFlight, everyMinute: r.checkClock,
+		entries: h.List.Entries, before: crawl.Settled(), earlier: earlier, progress: p, inFlight: x.slots.inFlight, everyMinute: r.checkClock, said: r.said,
 	}
 	watching, stop := context.WithCancel(ctx)
 	done := make(chan struct{})

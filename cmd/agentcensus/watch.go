@@ -42,6 +42,8 @@ type watcher struct {
 	inFlight func() int64
 	// everyMinute is what else is to be looked at now and then.
 	everyMinute func()
+	// said is where messages go.
+	said *messages
 }
 
 // banner is for a person at a terminal.
@@ -123,12 +125,15 @@ func (w *watcher) terminal() (show func(sink.Status), end func()) {
 			}
 			return fmt.Sprintf(" %.0f sites/s, %d in flight, %d cards, %s left", s.Rate, s.InFlight, s.Cards, left)
 		})))
+	w.said.live(p)
 	show = func(s sink.Status) {
 		last.Store(&s)
 		bar.SetCurrent(s.Settled)
 	}
 	end = func() {
-		show(w.status(w.progress.Snapshot(), 0))
+		snap := w.progress.Snapshot()
+		show(w.status(snap, float64(snap.Settled)/time.Since(w.started).Seconds()))
+		w.said.live(nil)
 		bar.Abort(false)
 		p.Wait()
 	}
