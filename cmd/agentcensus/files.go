@@ -2,13 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"agentcensus/pipeline/agentcard"
+	"agentcensus/wholefile"
 )
 
 // checkOut refuses an output directory that is something else.
@@ -32,28 +31,10 @@ func readFileOr(in io.Reader, file string) ([]byte, error) {
 
 // replaceFile writes a whole file under a name that readers may have open.
 func replaceFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
+	return wholefile.Write(name, 0o644, func(f *os.File) error {
+		_, err := f.Write(data)
 		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
-// removeTemporary removes what a killed replaceFile of the path left behind.
-func removeTemporary(path string) error {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*"))
-	for _, file := range left {
-		err = errors.Join(err, removeIfThere(file))
-	}
-	return err
+	})
 }
 
 // printable makes text of strangers safe to print on a terminal.

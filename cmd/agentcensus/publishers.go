@@ -153,9 +153,6 @@ func parsePublishers(r io.Reader) (publishers, error) {
 // that the others keep their numbers.
 func forgetPublishers(path string, covers func(site string) bool) (int, error) {
 	list, err := readPublishers(path)
-	if err == nil {
-		err = removeTemporary(path)
-	}
 	if err != nil {
 		return 0, fmt.Errorf("take the site out of the list of the unfinished weekly crawl: %w", err)
 	}
