@@ -62,6 +62,9 @@ func (c *Crawl) Finish(ctx context.Context, facts Facts) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
+	if sum := totals.Sites(""); sum != c.header.List.Entries {
+		return Summary{}, fmt.Errorf("the totals add up to %d sites of %d: nothing is published", sum, c.header.List.Entries)
+	}
 	if err := c.withdraw(); err != nil {
 		return Summary{}, fmt.Errorf("withdrawing the crawl that is replaced: %w", err)
 	}

@@ -241,9 +241,12 @@ func TestResumeUnderOtherSettingsIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if h, err := Unfinished(out, Monthly, aTuesday); err != nil || h == nil || h.List.ListID != "LJX2Y" {
+	lock, err := AcquireLock(out, string(Monthly), aTuesday)
+	noError(t, err)
+	if h, err := lock.Unfinished(Monthly); err != nil || h == nil || h.List.ListID != "LJX2Y" {
 		t.Errorf("Unfinished: %+v, %v", h, err)
 	}
+	noError(t, lock.Release())
 	o := crawlOptions(out, 6)
 	o.Abandon = true
 	if c := open(t, o); c.Resumed() {
@@ -409,6 +412,20 @@ func TestSilentSitesAreHeldBackUntilOneAnswers(t *testing.T) {
 		if row.Outcome == "timeout" && row.Fetches != 3 || row.Outcome == "interrupted" && row.Requests != 4 {
 			t.Errorf("fetches: %+v", row)
 		}
+	}
+}
+
+// Whatever made them wrong, totals that do not add up are not published (P13).
+func TestTotalsThatDoNotAddUpAreNotPublished(t *testing.T) {
+	out := t.TempDir()
+	c := open(t, crawlOptions(out, 1))
+	settle(t, c, withoutCard(1))
+	noError(t, c.store.Count(state.Counter{Key: NewSiteKey(1, "card", "").Key(), Add: []int64{1}}))
+	if _, err := c.Finish(t.Context(), Facts{}); err == nil || !strings.Contains(err.Error(), "2 sites of 1") {
+		t.Errorf("got %v", err)
+	}
+	if files, err := Files(out, "site_totals"); err != nil || len(files) != 0 {
+		t.Errorf("published: %v, %v", files, err)
 	}
 }
 

@@ -76,24 +76,9 @@ type Header struct {
 // Date is the crawl's name: the UTC date of its start, YYYY-MM-DD.
 func (h Header) Date() string { return h.Started.UTC().Format(time.DateOnly) }
 
-// Unfinished returns the header of the unfinished crawl of kind under out, nil
-// when there is none. It takes the lock for as long as it reads: a running
-// crawl is a *LockedError.
-func Unfinished(out string, kind Kind, now time.Time) (_ *Header, err error) {
-	if _, err := os.Stat(statePath(out, kind)); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	lock, err := AcquireLock(out, string(kind), now)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	return peek(out, kind)
-}
-
-// Unfinished is [Unfinished] for the holder of the lock. When there is none it
-// removes what a process killed in the last steps of its crawl may have left: a
-// copy of a list holds names of sites without a card.
+// Unfinished returns the header of the unfinished crawl of kind, nil when there
+// is none. Then it removes what a process killed in the last steps of its crawl
+// may have left: a copy of a list holds names of sites without a card.
 func (l *Lock) Unfinished(kind Kind) (*Header, error) {
 	h, err := peek(l.out, kind)
 	if err != nil || h != nil {
@@ -117,7 +102,7 @@ func UnfinishedKinds(out string) ([]Kind, error) {
 	return kinds, nil
 }
 
-// peek is Unfinished for the holder of the lock.
+// peek is [Lock.Unfinished] that removes nothing.
 func peek(out string, kind Kind) (*Header, error) {
 	raw, err := state.Peek(statePath(out, kind))
 	if errors.Is(err, os.ErrNotExist) {

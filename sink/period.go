@@ -40,7 +40,7 @@ func (k Kind) Period(t time.Time) string {
 
 // Complete returns a *CompleteError when the crawl of kind for the period of
 // now is published under out, and nil when it is not: then there is something
-// to begin, unless a crawl is [Unfinished]. An adhoc crawl has no period.
+// to begin, unless there is a crawl to go on with ([Lock.Unfinished]). An adhoc crawl has no period.
 func Complete(out string, kind Kind, now time.Time) error {
 	files, err := Files(out, TableName[CrawlRow]())
 	if err != nil {

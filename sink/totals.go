@@ -149,16 +149,6 @@ func (t *Totals) addFetches(key FetchKey, n FetchCount) {
 	t.fetches[key] = sum
 }
 
-// Merge adds all counts of other to t.
-func (t *Totals) Merge(other *Totals) {
-	for key, n := range other.sites {
-		t.addSites(key, n)
-	}
-	for key, n := range other.fetches {
-		t.addFetches(key, n)
-	}
-}
-
 // Add adds one counter in the form that [Totals.Counters] yields. A counter of
 // another form is an error that wraps [ErrCounter].
 func (t *Totals) Add(key string, values []int64) error {
