@@ -20,7 +20,7 @@ import (
 )
 
 // crawlerGC is how the crawl command sets its collector.
-var crawlerGC = GC{Percent: 400, Limit: 64 * mebibyte}
+var crawlerGC = GC{Percent: 800, Limit: 56 * mebibyte}
 
 // crawler is what is measured: fetch client, resolver, pipeline, state and
 // tables, put together as the crawl command does it.

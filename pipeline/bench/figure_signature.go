@@ -59,3 +59,18 @@ func signatureFigures(_ context.Context, o Options) ([]Figure, error) {
 		shown("signature", "%.1f µs", median(costs)*1e6),
 	}, nil
 }
+
+// speed is what one ed25519.Sign costs here and now in CPU: what the same
+// machine does beside others' work can be compared by it.
+func speed() (time.Duration, error) {
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return 0, err
+	}
+	message := make([]byte, 600)
+	costs, err := timed(3, func() { ed25519.Sign(private, message) })
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(median(costs[0]) * float64(time.Second)), nil
+}

@@ -83,9 +83,15 @@ func Measure(ctx context.Context, o Options, only []string) ([]Figure, error) {
 	return all, nil
 }
 
-// Conditions are what the figures were taken under.
-func Conditions(o Options) string {
-	return fmt.Sprintf("%s; load %s; crawler %v, web %v, yardsticks %v unless said", machine(), load(), o.GC, webGC, GC{})
+// Conditions are what the figures are taken under. An ed25519.Sign that takes
+// longer than on the idle machine says that CPU times do too, and by how much.
+func Conditions(o Options) (string, error) {
+	sign, err := speed()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s; load %s, ed25519.Sign %.1f µs; crawler %v, web %v, yardsticks %v unless said",
+		machine(), load(), sign.Seconds()*1e6, o.GC, webGC, GC{}), nil
 }
 
 func (o Options) logf(format string, a ...any) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -30,9 +31,9 @@ func self() (Sample, error) {
 		return s, fmt.Errorf("bench: %w", err)
 	}
 	s.Files = len(files) - 1 // without the one that reads the directory
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	s.Heap = int64(m.HeapAlloc)
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	s.Live = int64(live[0].Value.Uint64())
 	s.CPU, err = ownCPU()
 	return s, err
 }

@@ -14,17 +14,17 @@ type Sample struct {
 	CPU        time.Duration // of the process so far
 	RSS, Peak  int64         // resident now and at most, in bytes
 	Anon       int64         // resident without mapped files
-	Heap       int64         // live and not yet collected
+	Live       int64         // heap that the last collection left
 	Goroutines int
 	Files      int   // open
 	State      int64 // size of the state file, in bytes
 }
 
-const seriesLayout = "%9v %9v %9v %7v %9v %9v %9v %9v %10v %6v %9v"
+const seriesLayout = "%9v %9v %9v %7v %9v %9v %9v %9v %9v %10v %6v %9v"
 
 func seriesHead(w io.Writer) error {
 	_, err := fmt.Fprintf(w, seriesLayout+"\n", "seconds", "sites", "requests", "rate",
-		"CPU/site", "RSS MiB", "peak MiB", "anon MiB", "goroutines", "files", "state MiB")
+		"CPU/site", "RSS MiB", "peak MiB", "anon MiB", "live MiB", "goroutines", "files", "state MiB")
 	return err
 }
 
@@ -39,5 +39,5 @@ func (s Sample) String() string {
 	}
 	return fmt.Sprintf(seriesLayout, fmt.Sprintf("%.1f", s.After.Seconds()), s.Sites, s.Requests, fmt.Sprintf("%.0f", rate),
 		fmt.Sprintf("%.1fµs", cpu), fmt.Sprintf("%.1f", mib(s.RSS)), fmt.Sprintf("%.1f", mib(s.Peak)),
-		fmt.Sprintf("%.1f", mib(s.Anon)), s.Goroutines, s.Files, fmt.Sprintf("%.2f", mib(s.State)))
+		fmt.Sprintf("%.1f", mib(s.Anon)), fmt.Sprintf("%.1f", mib(s.Live)), s.Goroutines, s.Files, fmt.Sprintf("%.2f", mib(s.State)))
 }

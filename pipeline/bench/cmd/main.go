@@ -63,7 +63,11 @@ func run(ctx context.Context) error {
 	o.GC = bench.GC{Percent: *percent, Limit: *limit << 20}
 	o.Profile, o.Log = *profile, os.Stderr
 
-	fmt.Println(bench.Conditions(o))
+	conditions, err := bench.Conditions(o)
+	if err != nil {
+		return err
+	}
+	fmt.Println(conditions)
 	switch {
 	case *sockets != "":
 		return bench.Sockets(ctx, o, *sockets, time.Duration(*minutes*float64(time.Minute)), *latency, os.Stdout)
