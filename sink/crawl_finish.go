@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"agentcensus/sink/state"
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 // Facts are what a crawl's row in crawls says beside its header and totals.

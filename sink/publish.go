@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 // readable is the mode of what is published: analysts are others.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 // edit changes a row in place and says whether to keep it.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 //go:embed views.sql

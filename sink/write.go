@@ -11,7 +11,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 // groupBytes bounds a row group, and with it the writer's memory: parquet-go

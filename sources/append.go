@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 // Append adds a domain to an opt-out or suppression file, made if missing. The

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 // The cache has two files for a list: tranco-ID.csv, decompressed, and its

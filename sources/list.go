@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 // Options say how a list is opened. The zero value reads files.

@@ -18,7 +18,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 		{"agentcensus/pipeline/agentcard", []string{"agentcensus/pipeline/fetch", "agentcensus/pipeline/robots"}},
 		{"agentcensus/sink", []string{"agentcensus/pipeline", "agentcensus/pipeline/fetch", "agentcensus/sources"}},
 		{"agentcensus/sources", []string{"agentcensus/pipeline", "agentcensus/sink"}},
-		{"agentcensus/wholefile", []string{"agentcensus/pipeline", "agentcensus/sink", "agentcensus/sources"}},
+		{"agentcensus/sink/wholefile", []string{"agentcensus/pipeline", "agentcensus/sink", "agentcensus/sources"}},
 		{"agentcensus/signing", []string{"agentcensus/pipeline", "agentcensus/sink"}},
 		{"agentcensus/pipeline/simweb", []string{"agentcensus/pipeline", "agentcensus/pipeline/fetch", "agentcensus/pipeline/robots",
 			"agentcensus/pipeline/agentcard", "agentcensus/pipeline/challenge", "agentcensus/pipeline/resolve", "agentcensus/sink", "agentcensus/sources"}},

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"agentcensus/pipeline/agentcard"
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 // checkOut refuses an output directory that is something else.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"agentcensus/wholefile"
+	"agentcensus/sink/wholefile"
 )
 
 func write(text string) func(*os.File) error {
