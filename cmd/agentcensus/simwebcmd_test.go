@@ -21,7 +21,7 @@ func serving(t *testing.T, args ...string) (flags []string, names string) {
 	announced, out := io.Pipe()
 	ended := make(chan int)
 	go func() {
-		args := append([]string{"simweb", "--json", "--profile", "plain", "--ca-out", filepath.Join(dir, "ca.pem"), "--names", "200", "--names-out", names}, args...)
+		args := append([]string{"simweb", "--json", "--profile", "plain", "--ca-out", filepath.Join(dir, "ca.pem"), "--names", "60", "--names-out", names}, args...)
 		ended <- run(ctx, args, streams{in: strings.NewReader(""), out: out, err: io.Discard})
 	}()
 	t.Cleanup(func() {
@@ -60,7 +60,7 @@ func TestSimwebIsReachedByWhatItPrints(t *testing.T) {
 				t.Fatalf("exit status %d: %s", status, errOut)
 			}
 			crawl := rows[sink.CrawlRow](t, out)[0]
-			if crawl.Sites != 200 || crawl.Requests < 200 || !crawl.Simulated {
+			if crawl.Sites != 60 || crawl.Requests < 60 || !crawl.Simulated {
 				t.Errorf("%d sites by %d requests, simulated %v", crawl.Sites, crawl.Requests, crawl.Simulated)
 			}
 		})
