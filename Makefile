@@ -39,7 +39,8 @@ promises: ## draw WEBS (default 1000) random webs and kill the crawl of each at 
 
 fuzz: ## run every fuzz target for FUZZ (default 1m) each
 	@for pkg in $$($(GO) list ./...); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	  names=$$($(GO) test -list '^Fuzz' $$pkg) || exit 1; \
+	  for f in $$(echo "$$names" | grep '^Fuzz'); do \
 	    echo "== $$pkg $$f"; \
 	    $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) -fuzzminimizetime 1x $$pkg || exit 1; \
 	  done; \
