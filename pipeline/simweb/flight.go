@@ -17,8 +17,9 @@ type flight struct {
 
 	mu    sync.Mutex
 	open  bool
-	owed  bool // the log has yet to be told
-	gone  bool // the client has closed
+	owed  bool      // the log has yet to be told
+	gone  bool      // the client has closed
+	left  time.Time // when it did
 	start time.Time
 	end   time.Time
 	ended chan struct{} // closed when the client closes
@@ -58,8 +59,8 @@ func (f *flight) leave() {
 func (f *flight) until(t time.Time) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.gone && !f.end.IsZero() && f.end.Before(t) {
-		return f.end
+	if f.gone && f.left.Before(t) {
+		return f.left
 	}
 	return t
 }
@@ -79,7 +80,7 @@ func (f *flight) hangUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.gone {
-		f.gone = true
+		f.gone, f.left = true, f.now()
 		close(f.ended)
 	}
 	f.leave()
