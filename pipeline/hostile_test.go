@@ -20,8 +20,8 @@ import (
 // Bounds on what a scenario file may cost, server and client together, under
 // the race detector. A single bomb that is not stopped is 256 MB.
 const (
-	maxHeap      = 160 << 20 // bytes of live and dead objects at any time, above what was there before
-	maxAllocated = 640 << 20 // bytes allocated in all
+	maxHeap      = 128 << 20 // bytes of live and dead objects at any time, above what was there before
+	maxAllocated = 320 << 20 // bytes allocated in all
 )
 
 // Each named site of the scenarios, hostile ones among them, ends as the
@@ -43,22 +43,13 @@ func TestScenarios(t *testing.T) {
 				}
 			}()
 			spent := watchMemory(t.Context())
-			got := crawlWeb(t, w, func(yield func(pipeline.Site, error) bool) {
-				for _, site := range listOf(s) {
-					if !yield(site, nil) {
-						return
-					}
-				}
-			}, 60, fetch.DefaultTimeout)
+			got := crawlWeb(t, w, listed(listOf(s)), 60, fetch.DefaultTimeout)
 			heap, allocated := spent()
 			t.Logf("heap %d MB, allocated %d MB", heap>>20, allocated>>20)
 			if heap > maxHeap || allocated > maxAllocated {
 				t.Errorf("%d bytes of heap at once, at most %d; %d allocated in all, at most %d", heap, maxHeap, allocated, maxAllocated)
 			}
-			for _, site := range listOf(s) {
-				compare(t, site.Rank, site.Domain, w.Fate(site.Rank, site.Domain), got[site.Rank])
-			}
-			checkPromises(t, w, fetch.DefaultTimeout)
+			checkTruth(t, w, listOf(s), got, fetch.DefaultTimeout)
 		})
 	}
 }

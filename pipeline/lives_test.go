@@ -29,7 +29,7 @@ import (
 
 // death is how one run of a crawl ends before its time.
 type death struct {
-	// after so many moments of the run: calls of the sink and their returns,
+	// after so many moments of the run: calls of the sink and returns from it,
 	// dials, and answers.
 	after int
 	// signal closes the intake, and what is open is finished; else the run is
@@ -171,14 +171,8 @@ func (l *lives) crawl(ctx context.Context, m *mortal) (err error) {
 	}
 	var mu sync.Mutex
 	return pipeline.Run(ctx, pipeline.Config{
-		Sites: func(yield func(pipeline.Site, error) bool) {
-			for _, s := range l.list {
-				if !yield(s, nil) {
-					return
-				}
-			}
-		},
-		Skip: m.crawl.Skip, OptOut: l.optOut, Sink: m, Stop: m.stop,
+		Sites: listed(l.list),
+		Skip:  m.crawl.Skip, OptOut: l.optOut, Sink: m, Stop: m.stop,
 		Open:  func() pipeline.Exchange { return client.Open() },
 		Slots: l.inFlight, Tokens: []string{"agentcensus"}, RobotsMode: robots.RFC9309,
 		Answered: func(a fetch.Answer) {
@@ -238,8 +232,8 @@ func (l *lives) autopsy(m *mortal) error {
 			l.fault("P13: entry %d ended without a result", rank)
 		case settled && r.answered && m.died.Sub(r.at) > commitWithin:
 			l.fault("P15: entry %d, settled %v before the death, is lost", rank, m.died.Sub(r.at))
-		case s.Begun(rank) && settled && r.answered && m.death.signal:
-			l.fault("P15: entry %d, finished after a signal, is lost", rank)
+		case s.Begun(rank) && m.death.signal && (!settled || r.answered):
+			l.fault("P15: entry %d, open at a signal, was not finished and committed", rank)
 		case s.Begun(rank):
 			l.final[rank] = verdict{"interrupted", "crash"}
 		}

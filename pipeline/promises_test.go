@@ -127,7 +127,7 @@ func crawlToTheEnd(t tester, drawn *randomWeb, deaths []death, killWriting bool)
 	if err := l.checkTables(); err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range web.Check(simweb.Limits{InFlight: drawn.inFlight, Timeout: shortTimeout, Signed: true, OptedOut: drawn.optedOut}) {
+	for _, v := range web.Check(simweb.Limits{InFlight: drawn.inFlight, Timeout: shortTimeout, Slack: scheduling, Signed: true, OptedOut: drawn.optedOut}) {
 		l.fault("%v", v)
 	}
 	l.checkEnds(drawn, ends, asks)

@@ -192,7 +192,10 @@ func (w *randomWeb) drawGraph(t *rapid.T, apex string) simweb.ScenarioSite {
 		how := dead[rapid.SampledFrom(slices.Sorted(maps.Keys(dead))).Draw(t, "dead")]
 		*www, g.dead["www."+apex] = how.host, how.verdict
 	}
-	leaves := rapid.SampledFrom(endings())
+	// Half of the answers are among the few that decide whether a crawl goes on.
+	leaves := rapid.OneOf(rapid.SampledFrom(endings()), rapid.SampledFrom(slices.DeleteFunc(endings(), func(a answer) bool {
+		return !slices.Contains([]string{"not_found", "card", "rate_limited", "not_a_card"}, a.card.outcome)
+	})))
 	// Of a robots.txt most are harmless, or the graph behind it is never seen.
 	mild := rapid.SampledFrom(endings()[:8])
 	for _, host := range []string{apex, "www." + apex} {
