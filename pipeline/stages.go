@@ -42,7 +42,8 @@ func (l *line) admit(ctx context.Context) <-chan *visit {
 	l.sender(func() error {
 		defer close(out)
 		// Seen sites are kept as 64-bit hashes: a million cost megabytes (P3).
-		seen, seed := make(map[uint64]struct{}), maphash.MakeSeed()
+		var seen hashes
+		seed := maphash.MakeSeed()
 		for site, err := range l.Sites {
 			if err != nil {
 				return fmt.Errorf("read the list: %w", err)
@@ -53,12 +54,8 @@ func (l *line) admit(ctx context.Context) <-chan *visit {
 			v := &visit{site: site, result: Result{Site: site}}
 			if site.Invalid != "" {
 				v.decide(OutcomeInvalidName, site.Invalid)
-			} else {
-				key := maphash.String(seed, fetch.Site(site.Domain))
-				if _, again := seen[key]; again {
-					v.decide(OutcomeDuplicate, "")
-				}
-				seen[key] = struct{}{}
+			} else if seen.add(maphash.String(seed, fetch.Site(site.Domain))) {
+				v.decide(OutcomeDuplicate, "")
 			}
 			if l.Skip != nil && l.Skip(site.Rank) {
 				continue

@@ -280,7 +280,7 @@ func (cn *conn) readBody(br *bufio.Reader, src *source, resp *http.Response, str
 // connect dials one of addrs and does the handshake for host, both before
 // the deadline.
 func (c *Client) connect(ctx context.Context, host string, addrs []netip.Addr, deadline time.Time) (*conn, *Error) {
-	dialCtx, cancel := context.WithDeadline(ctx, deadline)
+	dialCtx, cancel := context.WithTimeout(ctx, c.connectTimeout)
 	defer cancel()
 	tcp, ferr := c.dial(dialCtx, host, addrs)
 	if ferr != nil {

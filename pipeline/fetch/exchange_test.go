@@ -328,7 +328,9 @@ func TestEveryPhaseEndsInTime(t *testing.T) {
 		})
 		a := get(t, w.visit(), "site.test/")
 		wantError(t, a, fetch.Timeout, "connect")
-		if a.Requests != 0 || a.Elapsed < impatient {
+		// A connection that is not there is given up before the whole time is
+		// over, late enough for three SYNs.
+		if a.Requests != 0 || a.Elapsed < impatient*6/10 || a.Elapsed >= impatient {
 			t.Errorf("%d requests in %v; want none sent, and its time counted", a.Requests, a.Elapsed)
 		}
 	})

@@ -18,6 +18,11 @@ import (
 // DefaultTimeout is how long one request may take.
 const DefaultTimeout = 5 * time.Second
 
+// connectShare is the part of a request's time after which a connection that
+// is not there is given up: a host that drops SYNs would hold its slot for the
+// whole time. 3.5 s of 5 s leave room for three SYNs (at 0, 1 and 3 s).
+const connectShare = 0.7
+
 // MaxRedirects is how many redirects one fetch follows.
 const MaxRedirects = 3
 
@@ -74,10 +79,12 @@ type Client struct {
 	online    func() bool // whether this machine has a route to the internet
 	tls       *tls.Config // ServerName is set on a copy
 	timeout   time.Duration
-	now       func() time.Time
-	observe   func(Event)
-	buffers   *buffers
-	decoders  *decoders
+	// connectTimeout is the part of timeout that connecting may take.
+	connectTimeout time.Duration
+	now            func() time.Time
+	observe        func(Event)
+	buffers        *buffers
+	decoders       *decoders
 }
 
 // New returns a Client, or an error that names what is wrong with c.
@@ -117,6 +124,7 @@ func New(c Config) (*Client, error) {
 	if cl.timeout == 0 {
 		cl.timeout = DefaultTimeout
 	}
+	cl.connectTimeout = time.Duration(connectShare * float64(cl.timeout))
 	if cl.now == nil {
 		cl.now = time.Now
 	}
