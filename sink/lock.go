@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -16,6 +17,8 @@ import (
 type Lock struct {
 	out  string
 	file *os.File
+	// made says that the output directory was not there before.
+	made bool
 }
 
 // holder is what the lock file says of the process that holds the lock.
@@ -45,24 +48,56 @@ func (e *LockedError) Error() string {
 // says to others what for: a kind of crawl, or the name of a command; now says
 // since when.
 func AcquireLock(out, doing string, now time.Time) (*Lock, error) {
-	if err := makeStateDir(out); err != nil {
+	_, err := os.Stat(out)
+	made := errors.Is(err, os.ErrNotExist)
+	file, err := lockedFile(out)
+	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(lockPath(out), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("locking the output directory: %w", err)
-	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(whoHolds(file, out), file.Close())
-	}
-	if err == nil {
-		err = say(file, holder{Kind: doing, PID: os.Getpid(), Since: now.UTC().Truncate(time.Second)})
-	}
-	if err != nil {
+	if err := say(file, holder{Kind: doing, PID: os.Getpid(), Since: now.UTC().Truncate(time.Second)}); err != nil {
 		return nil, errors.Join(fmt.Errorf("locking the output directory %s: %w", out, err), file.Close())
 	}
-	return &Lock{out: out, file: file}, nil
+	return &Lock{out: out, file: file, made: made}, nil
+}
+
+// lockedFile opens and locks the lock file. A file that its holder removed
+// meanwhile locks nothing: then the next one is made.
+func lockedFile(out string) (*os.File, error) {
+	for {
+		if err := makeStateDir(out); err != nil {
+			return nil, err
+		}
+		file, err := os.OpenFile(lockPath(out), os.O_RDWR|os.O_CREATE, 0o644)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed with its directory
+		}
+		if err != nil {
+			return nil, fmt.Errorf("locking the output directory: %w", err)
+		}
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(whoHolds(file, out), file.Close())
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("locking the output directory %s: %w", out, err), file.Close())
+		}
+		if inPlace(file, lockPath(out)) {
+			return file, nil
+		}
+		if err := file.Close(); err != nil {
+			return nil, fmt.Errorf("locking the output directory %s: %w", out, err)
+		}
+	}
+}
+
+// inPlace says whether the open file is still the one at path.
+func inPlace(file *os.File, path string) bool {
+	mine, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
 }
 
 // Holder says who has the lock of the output directory out; nil: nobody. It
@@ -94,13 +129,24 @@ func Holder(out string) (_ *LockedError, err error) {
 	}
 }
 
-// Release gives the lock up. The file stays: removing it could take the lock
-// of the next holder away from under it.
+// Release gives the lock up. An output directory that was made with the lock
+// and holds nothing else goes with it: a start that was refused leaves nothing
+// behind.
 func (l *Lock) Release() error {
-	if err := errors.Join(l.file.Truncate(0), l.file.Close()); err != nil {
+	err := l.file.Truncate(0)
+	if l.made && holdsOnly(l.out, stateDir) && holdsOnly(filepath.Join(l.out, stateDir), lockFile) {
+		err = errors.Join(err, os.Remove(lockPath(l.out)), os.Remove(filepath.Join(l.out, stateDir)), os.Remove(l.out))
+	}
+	if err := errors.Join(err, l.file.Close()); err != nil {
 		return fmt.Errorf("unlocking the output directory: %w", err)
 	}
 	return nil
+}
+
+// holdsOnly says whether name is all that dir holds.
+func holdsOnly(dir, name string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) == 1 && entries[0].Name() == name
 }
 
 // say writes who holds the lock. The old text goes first, so that nobody reads

@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // The test binary runs itself as another process; these say as which.
@@ -224,4 +226,32 @@ func TestOrphanedListIsRemoved(t *testing.T) {
 		t.Errorf("the list is still there: %v", err)
 	}
 	noError(t, lock.Release())
+}
+
+// A start that is refused before anything is written leaves nothing behind,
+// and takes nothing away that was there before.
+func TestALockThatWasNotUsedLeavesNothing(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	lock, err := AcquireLock(out, "adhoc", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the output directory is left: %v", err)
+	}
+	if err := os.Mkdir(out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if lock, err = AcquireLock(out, "adhoc", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(out); err != nil {
+		t.Errorf("a directory that was there is gone: %v", err)
+	}
 }
