@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -60,9 +58,6 @@ type streams struct {
 }
 
 func main() {
-	// Writing beyond a limit on file sizes (ulimit -f) is then an error like a
-	// full disk's, and not the end of the process.
-	signal.Ignore(syscall.SIGXFSZ)
 	os.Exit(run(context.Background(), os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 

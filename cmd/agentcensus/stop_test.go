@@ -39,12 +39,26 @@ func TestSignalFinishesWhatIsOpen(t *testing.T) {
 	}
 }
 
-// A second signal does not wait for what is open, which is interrupted then.
-func TestSecondSignalStopsAtOnce(t *testing.T) {
+// A site that comes to nothing while a stopped crawl finishes what is open keeps
+// its outcome: others answered meanwhile, so that it is its own.
+func TestStoppedCrawlKeepsFailures(t *testing.T) {
 	silent := simweb.ScenarioSite{Note: "never answers a card request", Card: &simweb.Play{Do: "silent"}}
-	s := newCensus(t, busy(32), 100, silent)
+	s := newCensus(t, busy(33), 100, silent)
 	p := s.crawl(t)
-	// The first site of the list is silent for five seconds now.
+	s.firstAnswered(t)
+	p.signal(t, syscall.SIGTERM)
+	p.ends(t, exitResumable, "the same command goes on with it")
+	if l := s.examine(t, sink.Adhoc); l == nil || l.open != 0 {
+		t.Errorf("left behind: %+v", l)
+	}
+	q := s.crawl(t)
+	q.ends(t, exitComplete, "is complete")
+	s.prove(t, proof{logs: []string{p.err.String(), q.out.String(), q.err.String()}})
+}
+
+// firstAnswered waits until the robots.txt of the list's first site is answered.
+func (s *census) firstAnswered(t *testing.T) {
+	t.Helper()
 	eventually(t, "the first site's robots.txt is answered", func() bool {
 		for _, e := range s.web.Log() {
 			if e.Kind == simweb.KindRequest && e.Host == s.entries[0] {
@@ -53,6 +67,14 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 		}
 		return false
 	})
+}
+
+// A second signal does not wait for what is open, which is interrupted then.
+func TestSecondSignalStopsAtOnce(t *testing.T) {
+	silent := simweb.ScenarioSite{Note: "never answers a card request", Card: &simweb.Play{Do: "silent"}}
+	s := newCensus(t, busy(32), 100, silent)
+	p := s.crawl(t)
+	s.firstAnswered(t) // and is silent for five seconds now
 	p.signal(t, syscall.SIGTERM)
 	if !p.said(t, "once more stops at once") {
 		t.Fatalf("ended by the first signal: %s", p.err)
