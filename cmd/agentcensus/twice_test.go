@@ -19,8 +19,17 @@ import (
 func TestSecondCrawlAsksNothing(t *testing.T) {
 	s := newCensus(t, busy(51), 200)
 	s.inFlight = 4
-	first := s.crawl(t)
+	list, err := os.Open(s.list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Close()
+	first := startWith(t, list, nil, s.command("--list", "-")...)
 	s.requests(t, 50)
+	copied, err := os.ReadFile(sink.ListCopyPath(s.out, sink.Adhoc))
+	if err != nil {
+		t.Fatal(err)
+	}
 	holder := fmt.Sprintf("adhoc, process %d, since 20", first.cmd.Process.Pid)
 
 	same := s.crawl(t)
@@ -30,6 +39,9 @@ func TestSecondCrawlAsksNothing(t *testing.T) {
 	// Not even one that would discard the first, or that brings its own list.
 	abandon := startWith(t, strings.NewReader("other.example\n"), nil, s.command("--abandon", "--list", "-")...)
 	abandon.ends(t, exitComplete, holder, "nothing to do")
+	if now, err := os.ReadFile(sink.ListCopyPath(s.out, sink.Adhoc)); err != nil || !bytes.Equal(now, copied) {
+		t.Errorf("the first crawl's list is not what it was, %v", err)
+	}
 
 	first.ends(t, exitComplete, "is complete")
 	s.prove(t, proof{logs: []string{first.err.String(), same.out.String(), other.err.String(), abandon.out.String()}})
