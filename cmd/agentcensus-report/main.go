@@ -14,6 +14,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -50,7 +52,7 @@ func main() {
 // run executes one command line and returns its exit status.
 func run(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s)
-	root.SetArgs(args)
+	root.SetArgs(commentsFirst(args))
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -63,6 +65,17 @@ func run(ctx context.Context, args []string, s streams) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// commentsFirst lets a query begin with an SQL comment: "-- words" is no flag.
+func commentsFirst(args []string) []string {
+	out := slices.Clone(args)
+	for i, a := range out {
+		if strings.HasPrefix(a, "-- ") || strings.HasPrefix(a, "--\n") {
+			out[i] = "\n" + a
+		}
+	}
+	return out
 }
 
 func newRoot(s streams) *cobra.Command {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,7 +79,7 @@ type runner struct {
 	log      *slog.Logger
 
 	optOut     *liveOptOut
-	suppressed *sources.OptOut
+	suppressed suppressions
 	// simulated is the web of a simulated crawl, nil of a real one.
 	simulated *simweb.Web
 	replace   bool
@@ -444,10 +445,26 @@ func outcomesOf(t *sink.Totals) map[string]int64 {
 	return m
 }
 
-// loadSuppressed reads the list of domains of which no row is kept: the
-// configured one, else the one beside the tables.
-func loadSuppressed(path, out string) (*sources.OptOut, error) {
-	return sources.LoadSuppressed(suppressedPath(path, out))
+// suppressions are the lists of domains of which no row is kept: the configured
+// one and the one beside the tables, which 'forget' writes when none is
+// configured. Both count, so that none is lost with a change of the
+// configuration.
+type suppressions []*sources.OptOut
+
+func (s suppressions) Covers(host string) bool {
+	return slices.ContainsFunc(s, func(list *sources.OptOut) bool { return list.Covers(host) })
+}
+
+func loadSuppressed(path, out string) (suppressions, error) {
+	var lists suppressions
+	for _, file := range slices.Compact([]string{suppressedPath(path, out), suppressedPath("", out)}) {
+		list, err := sources.LoadSuppressed(file)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, list)
+	}
+	return lists, nil
 }
 
 func suppressedPath(path, out string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"text/tabwriter"
 	"time"
 
@@ -27,6 +28,9 @@ runs it; and when the last complete crawl of each kind was. It disturbs nothing.
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkOut(out); err != nil {
 				return err
+			}
+			if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) {
+				return usagef("there is no directory %s; name the output directory of a crawl with --out", out)
 			}
 			st, err := readStanding(out)
 			if err != nil {

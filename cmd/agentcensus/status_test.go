@@ -36,7 +36,7 @@ func mustContain(t *testing.T, text string, words ...string) {
 }
 
 func TestStatusOfNothing(t *testing.T) {
-	text, st := statusOfOut(t, filepath.Join(t.TempDir(), "none"))
+	text, st := statusOfOut(t, t.TempDir())
 	mustContain(t, text, "Nothing is running.", "No crawl is complete yet.")
 	if st.Holder != nil || st.Crawl != nil || len(st.Unfinished)+len(st.Complete) > 0 {
 		t.Errorf("%+v", st)

@@ -1,6 +1,7 @@
 package simweb
 
 import (
+	"net"
 	"strings"
 	"time"
 )
@@ -99,6 +100,9 @@ func breaking() []*behaviour {
 		{ // says keep-alive, answers, and closes at once: nothing was lost
 			name: "close_after", robots: robotsByStatus(404), card: cardByStatus(404),
 			play: func(x *exchange) bool {
+				if t, ok := x.peer.Conn.(*net.TCPConn); ok {
+					x.web.note(ignoreGone(cork(t)))
+				}
 				x.reply(404, "Connection: keep-alive\r\n", nil)
 				return false
 			},
