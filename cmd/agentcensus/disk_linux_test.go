@@ -16,6 +16,7 @@ import (
 // A file that may not grow stops the crawl with the reason, and when it may it
 // goes on.
 func TestFileSizeLimitStopsResumable(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(41), 200, reuse...)
 	p := s.crawl(t)
 	s.requests(t, 150)
@@ -80,6 +81,7 @@ func tmpfs(t *testing.T, dir, size string) (resize func(size string)) {
 // A disk that is full in mid-crawl stops the crawl with the reason; nothing that
 // was committed is lost, and no table shows.
 func TestFullDiskStopsResumable(t *testing.T) {
+	t.Parallel()
 	c := busy(42)
 	c.CardShare, c.CardBytes = 0.7, 100_000
 	s := newCensus(t, c, 150, reuse...)
@@ -105,6 +107,7 @@ func TestFullDiskStopsResumable(t *testing.T) {
 // A disk that is full when the tables are written leaves none of them partial
 // and none published, and the crawl is completed when there is room.
 func TestFullDiskAtTheEnd(t *testing.T) {
+	t.Parallel()
 	c := busy(43)
 	c.CardShare, c.CardBytes = 0.3, 100_000
 	s := newCensus(t, c, 100, reuse...)
@@ -135,6 +138,7 @@ func TestFullDiskAtTheEnd(t *testing.T) {
 // A process that may open few files stops with the reason, and blames no site
 // for it.
 func TestTooManyOpenFilesBlamesNobody(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(44), 150, reuse...)
 	s.inFlight = 60
 	p := s.limited(t, "-n 48")

@@ -36,6 +36,7 @@ func busy(seed uint64) simweb.Config {
 // comes to its end: no URL was asked twice, no site is missing, and every kill
 // interrupted no more sites than were under way (P3, P13, P15).
 func TestKilledCrawlGoesOn(t *testing.T) {
+	t.Parallel()
 	kills, entries := 100, 1500
 	if testing.Short() {
 		kills, entries = 12, 400
@@ -81,6 +82,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 // A crawl killed again and again while it writes its tables: a reader never
 // meets a partial one, and they come out the same (P14).
 func TestKilledWhileWritingTables(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(22), 100, reuse...)
 	// A file in the place of a table's directory stops the crawl at its end.
 	data := filepath.Join(s.out, "data", "cards")
@@ -97,7 +99,7 @@ func TestKilledWhileWritingTables(t *testing.T) {
 	}
 
 	random := rand.New(rand.NewPCG(22, 1))
-	for range 6 {
+	for range 4 {
 		if err := os.RemoveAll(s.out); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 // While a crawl runs, --metrics serves its numbers: all that are promised, none
 // with the name of a site.
 func TestMetricsOfARunningCrawl(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(95), 150, reuse...)
 	s.inFlight = 3
 	p := s.crawl(t, "--metrics", "127.0.0.1:0")

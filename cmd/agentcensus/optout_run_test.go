@@ -14,6 +14,7 @@ import (
 // look-up of the name included: neither a site that waits for a slot nor one
 // that was admitted already (P11).
 func TestOptOutInMidRun(t *testing.T) {
+	t.Parallel()
 	c := simweb.Config{Seed: 61, Profile: simweb.Plain, CardShare: 0.1, Log: simweb.LogMemory,
 		Latency: simweb.Lognormal{Median: time.Second}}
 	s := newCensus(t, c, 60)

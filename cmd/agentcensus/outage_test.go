@@ -11,6 +11,7 @@ import (
 // answer, and none of them is blamed: they count as interrupted by an outage
 // here. When the network is back the crawl goes on.
 func TestNetworkGone(t *testing.T) {
+	t.Parallel()
 	c := busy(71)
 	c.Latency.Median /= 10
 	s := newCensus(t, c, 500)
@@ -37,6 +38,7 @@ func TestNetworkGone(t *testing.T) {
 // The same when nothing comes back at all: what was asked timed out, and is
 // blamed no more than what was refused.
 func TestNetworkSilent(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("200 sites time out")
 	}

@@ -113,6 +113,7 @@ func (s *census) crawls(t *testing.T) (dates []string) {
 // A crawl that was not finished in its month is finished first, under its own
 // date; the next start begins this month's.
 func TestEarlierPeriodIsFinishedFirst(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(92), 60)
 	date := s.beginEarlier(t, time.Now().AddDate(0, 0, -40))
 	p := s.crawl(t, "--kind", "monthly")
@@ -131,6 +132,7 @@ func TestEarlierPeriodIsFinishedFirst(t *testing.T) {
 
 // --abandon discards the unfinished crawl, and begins this month's.
 func TestAbandonBeginsAnew(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(93), 60)
 	date := s.beginEarlier(t, time.Now().AddDate(0, 0, -40))
 	// Whatever state it is in: one that cannot be read is abandoned too.

@@ -15,6 +15,7 @@ import (
 // directory and in no line of the log. The same search finds a name that is
 // there (P10).
 func TestNoNameWithoutACardIsKept(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, simweb.Config{Seed: 81, Profile: simweb.Flat, CardShare: 0.1, Log: simweb.LogMemory}, 300)
 	s.inFlight = 60
 	p := s.crawl(t, "--log-json")

@@ -17,6 +17,7 @@ import (
 // ends: satisfied when that is a crawl of its kind, to be started again when it
 // is another.
 func TestSecondCrawlAsksNothing(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(51), 200)
 	s.inFlight = 4
 	list, err := os.Open(s.list)
@@ -49,6 +50,7 @@ func TestSecondCrawlAsksNothing(t *testing.T) {
 
 // The lock of a process that was killed blocks nobody.
 func TestStaleLockBlocksNobody(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(52), 60)
 	p := s.crawl(t)
 	s.requests(t, 10)
@@ -62,6 +64,7 @@ func TestStaleLockBlocksNobody(t *testing.T) {
 // An unfinished crawl goes on only as what it was begun as. Each refusal says
 // what differs and what to do, and changes nothing.
 func TestUnfinishedCrawlIsNotMistaken(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(53), 150)
 	s.inFlight = 4
 	p := s.crawl(t)
@@ -132,6 +135,7 @@ func TestUnfinishedCrawlIsNotMistaken(t *testing.T) {
 // A list from a pipe is there when the crawl goes on without it, and gone when
 // the crawl is complete.
 func TestPipedListIsRemembered(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, busy(54), 200, reuse...)
 	s.inFlight = 6
 	list, err := os.Open(s.list)
@@ -157,6 +161,7 @@ func TestPipedListIsRemembered(t *testing.T) {
 
 // A part of a ranking keeps its ranks.
 func TestListMayBeginAtAnyRank(t *testing.T) {
+	t.Parallel()
 	s := newCensus(t, simweb.Config{Seed: 55, Profile: simweb.Plain, CardShare: 0.3, Log: simweb.LogMemory}, 50)
 	var b strings.Builder
 	for i, name := range s.entries {
