@@ -184,9 +184,7 @@ func (l *line) robots(ctx context.Context, v *visit) error {
 	if _, err := l.robotsOf(ctx, v, v.site.Domain); err != nil {
 		return err
 	}
-	if v.closed != nil {
-		v.decide(v.closed.outcome, v.closed.reason)
-	}
+	v.decideIfClosed()
 	return nil
 }
 
@@ -195,10 +193,7 @@ func (l *line) card(ctx context.Context, v *visit) error {
 	if err := l.askCard(ctx, v, CardPath); err != nil {
 		return err
 	}
-	switch {
-	case v.closed != nil:
-		v.decide(v.closed.outcome, v.closed.reason)
-	case !asksLegacy(v.last()):
+	if !v.decideIfClosed() && !asksLegacy(v.last()) {
 		v.settleByFetches()
 	}
 	return nil
@@ -209,11 +204,9 @@ func (l *line) legacyCard(ctx context.Context, v *visit) error {
 	if err := l.askCard(ctx, v, LegacyCardPath); err != nil {
 		return err
 	}
-	if v.closed != nil {
-		v.decide(v.closed.outcome, v.closed.reason)
-		return nil
+	if !v.decideIfClosed() {
+		v.settleByFetches()
 	}
-	v.settleByFetches()
 	return nil
 }
 

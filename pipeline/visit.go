@@ -59,6 +59,16 @@ func (v *visit) decide(o Outcome, reason string) {
 	v.result.Outcome, v.result.Reason, v.decided = o, reason, true
 }
 
+// decideIfClosed decides the site by the robots.txt, or the opt-out, that ended
+// it, and says whether one did.
+func (v *visit) decideIfClosed() bool {
+	if v.closed == nil {
+		return false
+	}
+	v.decide(v.closed.outcome, v.closed.reason)
+	return true
+}
+
 // settleByFetches decides the site by the highest of its card fetches, the
 // first path winning ties. A path that robots.txt disallowed speaks only when
 // both were.

@@ -46,7 +46,7 @@ func parseCanary(text string) (*url.URL, error) {
 func openCanaries(texts []string, ps publishers, optedOut func(host string) bool) (canaries, error) {
 	listed := make(map[string]bool, len(ps))
 	for _, p := range ps {
-		listed[strings.TrimPrefix(p.site, "www.")] = true
+		listed[fetch.Site(p.site)] = true
 	}
 	var cs canaries
 	for _, text := range texts {
@@ -54,7 +54,7 @@ func openCanaries(texts []string, ps publishers, optedOut func(host string) bool
 		switch {
 		case err != nil:
 			return nil, usagef("canaries: %w", err)
-		case listed[strings.TrimPrefix(u.Host, "www.")]:
+		case listed[fetch.Site(u.Host)]:
 			return nil, usagef("canaries: %s is a site of the list: a canary must not be asked as a site too; name another origin", u.Host)
 		case optedOut(u.Host):
 			return nil, usagef("canaries: %s is in the opt-out file and must not be asked", u.Host)
