@@ -19,7 +19,7 @@ const versionNotSupported = float64(-32009)
 type judged struct {
 	outcome Outcome
 	reason  string
-	card    agentcard.Card // set when outcome is OutcomeCard, by the rule in reason
+	card    *agentcard.Card // set when outcome is OutcomeCard, by the rule in reason
 }
 
 // judge reads an answer to a card path. A card counts whatever stands in
@@ -34,7 +34,7 @@ func judge(a fetch.Answer) judged {
 	if full && !a.Cut {
 		var card agentcard.Card
 		if verdict, card = agentcard.Read(a.Body); verdict.Kind == agentcard.Is {
-			return judged{outcome: OutcomeCard, reason: verdict.Reason, card: card}
+			return judged{outcome: OutcomeCard, reason: verdict.Reason, card: &card}
 		}
 	}
 	if vendor, ok := challenge.Recognise(a.Status, a.Header, a.Body); ok {

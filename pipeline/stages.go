@@ -112,7 +112,8 @@ func (l *line) resolve(ctx context.Context, v *visit) error {
 		return nil
 	}
 	v.exchange = l.Open()
-	v.policies, v.awaited = make(map[string]*robots.Policy, 2), make(map[string]bool, 2)
+	v.policies = make(map[string]*robots.Policy)
+	v.result.Fetches = make([]FetchResult, 0, 3) // one for each path
 	err := v.exchange.Resolve(ctx, v.site.Domain)
 	if err == nil {
 		return nil
@@ -242,6 +243,11 @@ func (l *line) hand(ctx context.Context, v *visit, next chan<- *visit) bool {
 	if v.decided {
 		v.close()
 		to = l.decided
+	}
+	select {
+	case to <- v: // mostly: the next stage has a worker that waits
+		return true
+	default:
 	}
 	select {
 	case to <- v:

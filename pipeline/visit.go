@@ -31,10 +31,9 @@ type visit struct {
 	site     Site
 	exchange Exchange
 	// policies holds the robots.txt policy of each origin asked, by host:
-	// scheme and port are always https and 443 (P2).
+	// scheme and port are always https and 443 (P2). Nil while it is being
+	// waited for.
 	policies map[string]*robots.Policy
-	// awaited marks the origins whose robots.txt is being waited for.
-	awaited map[string]bool
 	// closed is set when an origin's robots.txt ended the site.
 	closed *closing
 	result Result
@@ -94,7 +93,7 @@ func (v *visit) close() {
 		v.exchange.Close()
 		v.exchange = nil
 	}
-	v.policies, v.awaited = nil, nil
+	v.policies = nil
 }
 
 // local says whether a failure is the crawler's own: such a failure stops the
@@ -106,15 +105,15 @@ func local(err *fetch.Error) bool {
 // robotsOf gives the policy of an origin, asking for its robots.txt if that
 // is not known yet (P1). It returns an error only for a local fault.
 func (l *line) robotsOf(ctx context.Context, v *visit, host string) (*robots.Policy, error) {
-	if p, ok := v.policies[host]; ok {
-		return p, nil
-	}
-	if v.awaited[host] {
+	p, asked := v.policies[host]
+	switch {
+	case asked && p == nil:
 		// The redirects of two robots.txt wait for each other.
 		return robots.Refused("robots_loop"), nil
+	case asked:
+		return p, nil
 	}
-	v.awaited[host] = true
-	defer delete(v.awaited, host)
+	v.policies[host] = nil
 
 	u := originURL(host, RobotsPath)
 	_, known := v.exchange.Known(u)
@@ -246,7 +245,7 @@ func (l *line) askCard(ctx context.Context, v *visit, path string) error {
 		j.card.Relate(a.URL.Hostname())
 		v.result.Card = &Publication{
 			Path: path, URL: a.URL.String(), FetchedAt: a.At, Status: a.Status,
-			Header: a.Header, Latency: a.Latency, Body: a.Body, Card: j.card, Rule: j.reason,
+			Header: a.Header, Latency: a.Latency, Body: a.Body, Card: *j.card, Rule: j.reason,
 		}
 	}
 	return nil

@@ -40,6 +40,8 @@ func beginsAsHTML(body []byte) bool {
 			end = "-->"
 		case bytes.HasPrefix(rest, []byte("<?xml")):
 			end = "?>"
+		case len(rest) == 0 || rest[0] != '<':
+			return false
 		default:
 			return slices.ContainsFunc(openings, func(tag string) bool {
 				return hasPrefixFold(rest, tag) && endsName(rest[len(tag):])

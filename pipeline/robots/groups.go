@@ -42,8 +42,29 @@ func gather(lines, tokens []string) *groups {
 			g.named = append(g.named, group{token: token})
 		}
 	}
-	grobotstxt.Parse(strings.Join(lines, "\n"), g)
+	grobotstxt.Parse(keysOf(lines), g)
 	return g
+}
+
+// keysOf is the text that the reader is given: of each line its key, and a value that only tells whether there is one.
+// The reader compares a lower-cased copy of a key with each key it knows, which costs nothing where the key is in lower
+// case; values it would escape in vain. A line without a colon may still be a rule, and is left to the reader whole.
+func keysOf(lines []string) string {
+	var text strings.Builder
+	for _, line := range lines {
+		key, value, colon := strings.Cut(line, ":")
+		for i := range len(key) {
+			text.WriteByte(lower(key[i]))
+		}
+		if colon {
+			text.WriteByte(':')
+		}
+		if value != "" {
+			text.WriteByte('x')
+		}
+		text.WriteByte('\n')
+	}
+	return text.String()
 }
 
 // chosen is the group that applies: its token, whether it names the bot, and its rules. A group that names the bot
@@ -170,6 +191,14 @@ func continues(last, next byte) bool {
 
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// lower is c, in lower case if it is an ASCII letter.
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

@@ -180,7 +180,11 @@ func isUnreserved(c byte) bool {
 
 // isURL says whether c may stand in a URL unencoded: unreserved or reserved (RFC 3986 sections 2.2 and 2.3).
 func isURL(c byte) bool {
-	return isUnreserved(c) || strings.IndexByte("!#$&'()*+,/:;=?@[]", c) >= 0
+	switch c {
+	case '!', '#', '$', '&', '\'', '(', ')', '*', '+', ',', '/', ':', ';', '=', '?', '@', '[', ']':
+		return true
+	}
+	return isUnreserved(c)
 }
 
 func isHex(c byte) bool {
