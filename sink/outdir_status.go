@@ -10,20 +10,22 @@ import (
 
 // Status is how a crawl stands: totals only, no site.
 type Status struct {
-	Kind     string           `json:"kind"`
-	Date     string           `json:"date"` // of the crawl's start, UTC
-	Running  bool             `json:"running"`
-	Reason   string           `json:"reason,omitempty"` // why it stopped
-	Started  time.Time        `json:"started"`          // of this run
-	Updated  time.Time        `json:"updated"`
-	Entries  int64            `json:"entries"`
-	Settled  int64            `json:"settled"`
-	Open     int64            `json:"open"`
-	InFlight int64            `json:"in_flight"`
-	Cards    int64            `json:"cards"`
-	Requests int64            `json:"requests"`
-	Rate     float64          `json:"sites_per_second"`
-	Outcomes map[string]int64 `json:"outcomes"`
+	Kind string `json:"kind"`
+	Date string `json:"date"` // of the crawl's start, UTC
+	// Simulated says that the sites are made up.
+	Simulated bool             `json:"simulated"`
+	Running   bool             `json:"running"`
+	Reason    string           `json:"reason,omitempty"` // why it stopped
+	Started   time.Time        `json:"started"`          // of this run
+	Updated   time.Time        `json:"updated"`
+	Entries   int64            `json:"entries"`
+	Settled   int64            `json:"settled"`
+	Open      int64            `json:"open"`
+	InFlight  int64            `json:"in_flight"`
+	Cards     int64            `json:"cards"`
+	Requests  int64            `json:"requests"`
+	Rate      float64          `json:"sites_per_second"`
+	Outcomes  map[string]int64 `json:"outcomes"`
 }
 
 // Remaining is how long the rest takes at the present rate; 0 when the rate

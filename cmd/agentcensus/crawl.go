@@ -64,7 +64,8 @@ Exit statuses: 0 complete, 1 failed, 2 wrong usage, 3 stopped and resumable.`,
 	fl.BoolVar(&f.replace, "replace", false, "let a second adhoc crawl of a day replace the first")
 	fl.Int64Var(&f.simulate, "simulate", 0, "crawl a simulated web: the names of --list, else `N` made-up ones (10000 when N is left out)")
 	fl.Lookup("simulate").NoOptDefVal = defaultSimulated
-	f.webFlags.add(fl)
+	oneOf(c, "kind", string(sink.Adhoc), string(sink.Monthly))
+	f.webFlags.add(c)
 	f.runFlags.add(c)
 	return c
 }

@@ -27,6 +27,14 @@ func groupAids(c *cobra.Command, names ...string) {
 	})
 }
 
+// oneOf has the shell complete the values that a flag may take. The flag must
+// be there.
+func oneOf(c *cobra.Command, flag string, values ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the program itself is wrong
+	}
+}
+
 // joinOptional writes a flag whose value may be left out and its value as one
 // argument: "--simulate 500" becomes "--simulate=500".
 func joinOptional(args []string, flag string) []string {

@@ -61,7 +61,7 @@ Exit statuses: 0 complete, 1 failed, 2 wrong usage, 3 stopped and resumable.`,
 	}
 	fl := c.Flags()
 	fl.BoolVar(&f.simulated, "simulate", false, "ask the simulated web that the monthly crawl was of")
-	f.webFlags.add(fl)
+	f.webFlags.add(c)
 	f.runFlags.add(c)
 	return c
 }

@@ -68,6 +68,7 @@ Exit statuses: 0 all allowed, 1 some not, 2 wrong usage or an unreadable file.`,
 	}
 	c.Flags().StringArrayVar(&agents, "agent", nil, "a product `token` of the bot, the preferred first; may be repeated (default: the group *)")
 	c.Flags().StringVar(&policy, "policy", string(robots.RFC9309), "rfc9309 or strict")
+	oneOf(c, "policy", string(robots.RFC9309), string(robots.Strict))
 	c.Flags().StringVar(&cases, "cases", "", "answer a `file` of JSON lines {\"id\",\"robots\" or \"robots_b64\",\"agent\",\"url\"} with lines {\"id\",\"allowed\"}")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return c

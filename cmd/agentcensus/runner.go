@@ -288,7 +288,7 @@ func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pi
 		r.scraped = nil
 	}
 	w := &watcher{
-		out: r.streams.err, log: r.log, dir: r.flags.out, kind: r.kind, date: crawl.Date(), started: time.Now(),
+		out: r.streams.err, log: r.log, dir: r.flags.out, kind: r.kind, date: crawl.Date(), simulated: h.Simulated, started: time.Now(),
 		entries: h.List.Entries, before: crawl.Settled(), earlier: earlier, progress: p, inFlight: x.slots.inFlight, everyMinute: r.checkClock, said: r.said,
 	}
 	watching, stop := context.WithCancel(ctx)
@@ -425,7 +425,8 @@ func (r *runner) tellStopped(crawl *sink.Crawl, reason error) error {
 	}
 	st, err := sink.ReadStatus(r.flags.out)
 	if err != nil || st.Kind != string(r.kind) || st.Date != crawl.Date() { // stopped before its first second
-		st = sink.Status{Kind: string(r.kind), Date: crawl.Date(), Started: r.now().UTC(), Entries: crawl.Header().List.Entries}
+		h := crawl.Header()
+		st = sink.Status{Kind: string(r.kind), Date: crawl.Date(), Simulated: h.Simulated, Started: r.now().UTC(), Entries: h.List.Entries}
 	}
 	st.Running, st.Reason, st.Updated = false, reason.Error(), r.now().UTC()
 	st.InFlight, st.Open, st.Rate = 0, 0, 0

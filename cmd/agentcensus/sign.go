@@ -50,6 +50,7 @@ Exit statuses: 0 signed, 1 failed, 2 wrong usage, a key or a URL that is refused
 	fl.StringVar(&f.agent, "agent", "", "the https `origin` of the key directory (default: signing.agent of the configuration)")
 	fl.StringVar(&f.userAgent, "user-agent", "", "the User-Agent field (default: the configured bot's)")
 	fl.StringVar(&f.form, "form", "", "dictionary or legacy-string (default: signing.form of the configuration)")
+	oneOf(c, "form", "dictionary", "legacy-string")
 	fl.Int64Var(&f.created, "created", 0, "when it was signed, in `seconds` since 1970 (default: now)")
 	fl.StringVar(&f.nonce, "nonce", "", "the nonce in `base64`, or none (default: 64 random bytes)")
 	addConfigFlag(c, &f.config)

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"agentcensus/pipeline"
@@ -24,11 +25,13 @@ type webFlags struct {
 	latency time.Duration
 }
 
-func (f *webFlags) add(fl *pflag.FlagSet) {
+func (f *webFlags) add(c *cobra.Command) {
+	fl := c.Flags()
 	fl.Uint64Var(&f.seed, "seed", 1, "which simulated web")
 	fl.IntVar(&f.epoch, "epoch", 0, "the simulated web at a later time: some publishers have come, gone or changed")
 	fl.StringVar(&f.profile, "profile", simweb.Measured, "how often the simulated web does what: measured, flat or plain")
 	fl.DurationVar(&f.latency, "latency", 0, "median time to an answer on the simulated web")
+	oneOf(c, "profile", simweb.Measured, simweb.Flat, simweb.Plain)
 }
 
 // check refuses flags that would say nothing: those of a simulated web in a

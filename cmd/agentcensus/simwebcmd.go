@@ -47,6 +47,7 @@ really listens: a client only has to change the port.`,
 	fl := c.Flags()
 	fl.Uint64Var(&f.seed, "seed", 1, "which simulated web")
 	fl.StringVar(&f.profile, "profile", simweb.Measured, "how often what happens: measured (like the web), flat (everything often) or plain (no faults)")
+	oneOf(c, "profile", simweb.Measured, simweb.Flat, simweb.Plain)
 	fl.StringVar(&f.scenario, "scenario", "", "a YAML `file` of sites said by hand")
 	fl.DurationVar(&f.latency, "latency", 0, "median time to an answer")
 	fl.DurationVar(&f.handshake, "handshake-latency", 0, "median time of a handshake")

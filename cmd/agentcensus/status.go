@@ -77,6 +77,8 @@ type completeCrawl struct {
 	Finished time.Time `json:"finished"`
 	Sites    int64     `json:"sites"`
 	Cards    int64     `json:"cards"`
+	// Simulated says that the sites were made up.
+	Simulated bool `json:"simulated"`
 }
 
 // readStanding reads how the directory stands. A crawl that says it runs, and
@@ -116,7 +118,7 @@ func readStanding(out string) (*standing, error) {
 	for _, kind := range sink.Kinds {
 		if c := past.latest(kind); c != nil {
 			st.Complete = append(st.Complete, completeCrawl{
-				Kind: c.Kind, Crawl: c.Crawl, Finished: time.UnixMicro(c.row.Finished).UTC(), Sites: c.row.Sites, Cards: c.row.Cards,
+				Kind: c.Kind, Crawl: c.Crawl, Finished: time.UnixMicro(c.row.Finished).UTC(), Sites: c.row.Sites, Cards: c.row.Cards, Simulated: c.row.Simulated,
 			})
 		}
 	}
@@ -127,7 +129,7 @@ func readStanding(out string) (*standing, error) {
 func (st *standing) print(out io.Writer) error {
 	switch c := st.Crawl; {
 	case c != nil && c.Running:
-		fmt.Fprintf(out, "The %s crawl of %s is running: process %d, since %s.\n", c.Kind, c.Date, st.Holder.PID, clock(st.Holder.Since))
+		fmt.Fprintf(out, "The %s is running: process %d, since %s.\n", c.name(), st.Holder.PID, clock(st.Holder.Since))
 	case st.Holder != nil:
 		fmt.Fprintf(out, "%s is running: process %d, since %s.\n", st.Holder.Doing, st.Holder.PID, clock(st.Holder.Since))
 	default:
@@ -135,7 +137,7 @@ func (st *standing) print(out io.Writer) error {
 	}
 	if c := st.Crawl; c != nil {
 		if !c.Running {
-			fmt.Fprintf(out, "The %s crawl of %s was stopped at %s: %s\n", c.Kind, c.Date, clock(c.Updated), c.Reason)
+			fmt.Fprintf(out, "The %s was stopped at %s: %s\n", c.name(), clock(c.Updated), c.Reason)
 		}
 		if err := c.print(out); err != nil {
 			return err
@@ -153,9 +155,22 @@ func (st *standing) print(out io.Writer) error {
 	fmt.Fprintln(out, "\nThe last complete crawls:")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, c := range st.Complete {
-		fmt.Fprintf(w, "  %s\t%s\t%s sites\t%s cards\tfinished %s\n", c.Kind, c.Crawl, thousands(c.Sites), thousands(c.Cards), clock(c.Finished))
+		kind := c.Kind
+		if c.Simulated {
+			kind += ", simulated"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s sites\t%s cards\tfinished %s\n", kind, c.Crawl, thousands(c.Sites), thousands(c.Cards), clock(c.Finished))
 	}
 	return w.Flush()
+}
+
+// name is what the crawl is called.
+func (c *crawlStanding) name() string {
+	kind := c.Kind
+	if c.Simulated {
+		kind = "simulated " + kind
+	}
+	return fmt.Sprintf("%s crawl of %s", kind, c.Date)
 }
 
 // print is the progress of one crawl.

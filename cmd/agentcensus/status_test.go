@@ -51,13 +51,13 @@ func TestStatusOfARunningAndAKilledCrawl(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := sink.WriteStatus(out, sink.Status{
-		Kind: "monthly", Date: "2026-12-01", Running: true, Started: since, Updated: since.Add(time.Hour), Entries: 1_000_000, Settled: 250_000,
+		Kind: "monthly", Date: "2026-12-01", Simulated: true, Running: true, Started: since, Updated: since.Add(time.Hour), Entries: 1_000_000, Settled: 250_000,
 		Cards: 75, Requests: 600_000, InFlight: 58, Rate: 30, Outcomes: map[string]int64{"card": 75, "not_found": 249_925},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	text, st := statusOfOut(t, out)
-	mustContain(t, text, "The monthly crawl of 2026-12-01 is running: process", "since 2026-12-01 03:00:00 UTC",
+	mustContain(t, text, "The simulated monthly crawl of 2026-12-01 is running: process", "since 2026-12-01 03:00:00 UTC",
 		"250,000 of 1,000,000 (25.0 %)", "30.0 sites a second", "6h56m40s", "249,925")
 	if st.Holder == nil || st.Holder.Doing != "monthly" || !st.Crawl.Running || *st.Crawl.RemainingSeconds != 25_000 {
 		t.Errorf("%+v", st)
@@ -80,8 +80,8 @@ func TestStatusOfAStoppedCrawlAndOfCompleteOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, st := statusOfOut(t, y.out)
-	mustContain(t, text, "Nothing is running.", "The weekly crawl of 2026-11-17 was stopped at 2026-11-17 03:00:00 UTC: no canary answers",
-		"  monthly  2026-11-02  130 sites", "  weekly   2026-11-10")
+	mustContain(t, text, "Nothing is running.", "The simulated weekly crawl of 2026-11-17 was stopped at 2026-11-17 03:00:00 UTC: no canary answers",
+		"  monthly, simulated  2026-11-02  130 sites", "  weekly, simulated   2026-11-10")
 	if len(st.Unfinished) != 1 || st.Unfinished[0] != sink.Weekly || len(st.Complete) != 2 || st.Crawl.Settled == 0 {
 		t.Errorf("%+v", st)
 	}

@@ -29,17 +29,18 @@ const barWidth = 10
 // watcher tells how a crawl goes: a live line on a terminal, a log line a
 // minute elsewhere, and the status file.
 type watcher struct {
-	out      io.Writer
-	log      *slog.Logger
-	dir      string // of the census
-	kind     sink.Kind
-	date     string
-	started  time.Time // of this run
-	entries  int64     // of the list
-	before   int64     // settled by earlier runs
-	earlier  *sink.Totals
-	progress *pipeline.Progress
-	inFlight func() int64
+	out       io.Writer
+	log       *slog.Logger
+	dir       string // of the census
+	kind      sink.Kind
+	date      string
+	simulated bool
+	started   time.Time // of this run
+	entries   int64     // of the list
+	before    int64     // settled by earlier runs
+	earlier   *sink.Totals
+	progress  *pipeline.Progress
+	inFlight  func() int64
 	// everyMinute is what else is to be looked at now and then.
 	everyMinute func()
 	// said is where messages go.
@@ -92,7 +93,7 @@ func (w *watcher) run(ctx context.Context) {
 // status is this moment of the crawl: totals, no site.
 func (w *watcher) status(s pipeline.Snapshot, rate float64) sink.Status {
 	st := sink.Status{
-		Kind: string(w.kind), Date: w.date, Running: true, Updated: time.Now().UTC(), Started: w.started.UTC(),
+		Kind: string(w.kind), Date: w.date, Simulated: w.simulated, Running: true, Updated: time.Now().UTC(), Started: w.started.UTC(),
 		Entries: w.entries, Settled: w.before + s.Settled, Requests: w.earlier.Fetches().Requests + s.Requests,
 		Open: s.Open, InFlight: w.inFlight(), Rate: rate, Outcomes: outcomesOf(w.earlier),
 	}
