@@ -1,5 +1,10 @@
 -- Questions to paste into DuckDB once views.sql is loaded. They speak of the
 -- latest crawl where they do not say otherwise.
+--
+-- Three questions have no answer here. Whether agent.json says the same as
+-- agent-card.json: the second path is only asked when the first gave no card.
+-- What kind of site a publisher is: join a list of your own by site. What else
+-- it publishes (MCP, llms.txt): the crawler asks for three paths and no more.
 
 -- ? What share of the top 1,000, 10,000, 100,000 and 1,000,000 publishes a card?
 SELECT top, sum(cards)::BIGINT AS cards, sum(listed)::BIGINT AS listed, sum(readable)::BIGINT AS readable,
