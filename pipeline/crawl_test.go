@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -282,6 +283,49 @@ func TestStopDrains(t *testing.T) {
 		if _, ok := k.results[rank]; !ok {
 			t.Errorf("site %d was begun and has no result", rank)
 		}
+	}
+}
+
+// The first site is asked while the list is still being read: this one has no
+// end.
+func TestTheFirstRequestDoesNotWaitForTheListsEnd(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	stop := make(chan struct{})
+	w := &scripted{}
+	w.onAsk = func(url string) {
+		if url == "s1.example"+RobotsPath {
+			close(stop)
+		}
+	}
+	endless := func(yield func(Site, error) bool) {
+		for rank := int64(1); yield(Site{Rank: rank, Domain: fmt.Sprintf("s%d.example", rank)}, nil); rank++ {
+		}
+	}
+	if err := Run(t.Context(), Config{Sites: endless, Open: w.open, Sink: newKept(), Slots: 2, Stop: stop}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a site costs does not depend on how many there are: ten times the list
+// takes ten times the allocations.
+func TestTheWorkForASiteDoesNotGrowWithTheList(t *testing.T) {
+	perSite := func(sites int) float64 {
+		names := make([]string, sites)
+		for i := range names {
+			names[i] = fmt.Sprintf("s%d.example", i)
+		}
+		w := &scripted{}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := Run(t.Context(), Config{Sites: list(names...), Open: w.open, Sink: newKept(), Slots: 4}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs-before.Mallocs) / float64(sites)
+	}
+	few, many := perSite(500), perSite(5_000)
+	if many > 1.25*few || few > 1.25*many {
+		t.Errorf("%.1f allocations a site in a list of 500, %.1f in one of 5,000", few, many)
 	}
 }
 

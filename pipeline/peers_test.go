@@ -19,8 +19,8 @@ var peerFaults = []struct {
 	{"golang/go#69205", "idle HTTP/2 connections are never closed",
 		[]string{"pipeline/fetch TestRequestCarriesOnlyTheseFields", "pipeline TestScenarios"}}, // http/1.1 alone, and no goroutine is left
 	{"golang/go#56385", "a hostile peer blocks a shared connection pool", []string{"pipeline/fetch TestConnectionsNotFitForReuse"}},
-	{"golang/go#23559", "a write that blocks ignores the deadline", []string{"pipeline/fetch TestEveryPhaseEndsInTime", "pipeline TestScenarios"}},
-	{"golang/go#12852", "the time limit does not cover the body", []string{"hostile.yaml slow-body.example", "hostile.yaml slow-chunks.example"}},
+	{"golang/go#23559", "a write that blocks ignores the deadline", []string{"pipeline/fetch TestABlockedWriteEndsInTime"}},
+	{"golang/go#12852", "the time limit does not cover the body", []string{"pipeline/fetch TestAllPhasesShareOneTime", "hostile.yaml slow-body.example", "hostile.yaml slow-chunks.example"}},
 	{"golang/go#77370", "closing reads the rest of a body", []string{"pipeline/fetch TestBombsCostNoMemory", "sites.yaml big-body.example"}},
 	{"golang/go#48438", "a GET is sent again on a dropped connection", []string{"pipeline/fetch TestDyingKeepAlive", "hostile.yaml close-before.example"}},
 	{"golang/go#4800", "header fields are copied to a redirect's target", []string{"pipeline/fetch TestRequestCarriesOnlyTheseFields", "pipeline TestPromisesHoldOnAnyWeb"}},
@@ -29,7 +29,7 @@ var peerFaults = []struct {
 	{"golang/go#23866", "a socket for every DNS query", []string{"pipeline/resolve TestSocketsAreUsedAgainAndRotated", "pipeline/resolve TestLookupsInFlightAreBounded"}},
 	{"golang/go#21597", "dials go on after their request", []string{"pipeline/fetch TestALateConnectionIsClosed", "pipeline/fetch TestEveryPhaseEndsInTime"}},
 	{"projectdiscovery/httpx#134", "stuck at the end of the list", []string{"pipeline TestEveryEntryHasOneResult", "pipeline TestStopDrains"}},
-	{"projectdiscovery/httpx#2032", "hours before the first request of a big list", []string{"sources TestSitesMayBeLeftEarly"}},
+	{"projectdiscovery/httpx#2032", "hours before the first request of a big list", []string{"pipeline TestTheFirstRequestDoesNotWaitForTheListsEnd"}},
 	{"projectdiscovery/httpx#1983", "out of memory on big lists", []string{"pipeline TestACrawlStaysSmall"}},
 	{"projectdiscovery/httpx#2345", "resuming counts what was sent, not what was done", []string{"pipeline TestPromisesHoldOnAnyWeb", "sink TestResume"}},
 	{"projectdiscovery/httpx#1841", "progress that ends at 50 % or 800 %", []string{"cmd/agentcensus TestStatusOfARunningAndAKilledCrawl"}},
@@ -46,7 +46,7 @@ var peerFaults = []struct {
 	{"apache/stormcrawler#2077", "a robots.txt that leads off the site allows everything", []string{"hostile.yaml rules-redirect-off-site.example"}},
 	{"temoto/robotstxt#6", "groups merged or ended wrongly", []string{"pipeline/robots TestGroups", "pipeline/robots FuzzMatch"}},
 	{"internetarchive/Zeno#495", "does not stop when it is done", []string{"pipeline TestStopDrains", "pipeline TestSinkFailureEnds"}},
-	{"curl/curl#429", "work for each site grows with the list", []string{"pipeline TestACrawlStaysSmall"}},
+	{"curl/curl#429", "work for each site grows with the list", []string{"pipeline TestTheWorkForASiteDoesNotGrowWithTheList"}},
 	{"apache/arrow#42729", "no readable table after a crash", []string{"sink TestNothingIsPublishedWhen", "sink TestManyBigCardsFitInLittleMemory", "pipeline TestPromisesHoldOnAnyWeb"}},
 	{"prometheus/blackbox_exporter#896", "facts of the wrong hop", []string{"pipeline/fetch TestTimesInAnAnswer", "sites.yaml legacy-is-card.example"}},
 }

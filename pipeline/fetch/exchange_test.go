@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -352,6 +353,65 @@ func TestEveryPhaseEndsInTime(t *testing.T) {
 		<-time.After(impatient) // the deadline of the first has passed
 		wantBody(t, get(t, v, "site.test/2"), 200, "x")
 	})
+}
+
+// The phases of a request share one time: what connecting and the handshake
+// took is gone.
+func TestAllPhasesShareOneTime(t *testing.T) {
+	const whole, toConnect, toShake = 3 * time.Second, 1800 * time.Millisecond, 600 * time.Millisecond
+	late := func(ctx context.Context, d time.Duration) {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+	var w *world
+	w = newWorld(t, whole, func(c *fetch.Config) {
+		c.Dial = func(ctx context.Context, a netip.AddrPort, host string) (net.Conn, error) {
+			late(ctx, toConnect)
+			return w.dial(ctx, a, host)
+		}
+	})
+	leaf := w.ca.leaf(t, nil, "site.test")
+	conf := &tls.Config{GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		late(h.Context(), toShake)
+		return &leaf, nil
+	}}
+	w.serveTLS(conf, func(p *peer) {
+		p.next()
+		p.drip("HTTP/1.1 103 Early Hints\r\n\r\n", 300*time.Millisecond)
+	}, "site.test")
+	begun := time.Now()
+	// On a busy machine the handshake may not come to its end.
+	if a := get(t, w.visit(), "site.test/"); a.Err == nil || a.Err.Kind != fetch.Timeout {
+		t.Errorf("status %d, error %v; want a timeout", a.Status, a.Err)
+	}
+	// A time of its own for what follows the connection would end after this.
+	if d := time.Since(begun); d < whole || d >= toConnect+whole {
+		t.Errorf("took %v, want %v", d, whole)
+	}
+}
+
+// A peer that reads nothing blocks the writing of a request, which ends in time
+// too. A pipe has no buffer that could take it.
+func TestABlockedWriteEndsInTime(t *testing.T) {
+	w := newWorld(t, patient, nil)
+	conf := &tls.Config{Certificates: []tls.Certificate{w.ca.leaf(t, nil, "site.test")}, SessionTicketsDisabled: true}
+	shaken := make(chan error, 1)
+	client := w.over(t, impatient, func(c net.Conn) {
+		shaken <- tls.Server(c, conf).HandshakeContext(t.Context())
+		<-t.Context().Done()
+	})
+	v := client.Open()
+	defer v.Close()
+	begun := time.Now()
+	wantError(t, get(t, v, "site.test/"), fetch.Timeout, "headers")
+	if d := time.Since(begun); d < impatient || d > impatient+2*time.Second {
+		t.Errorf("took %v, want %v", d, impatient)
+	}
+	if err := <-shaken; err != nil {
+		t.Errorf("it did not come to the request: %v", err)
+	}
 }
 
 func TestTheCallersContextEndsAWait(t *testing.T) {

@@ -102,7 +102,7 @@ func FuzzExchange(f *testing.F) {
 	w := newWorld(f, time.Minute, nil)
 	conf := &tls.Config{Certificates: []tls.Certificate{w.ca.leaf(f, nil, "site.test")}}
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		w := w.over(t, func(c net.Conn) {
+		w := w.over(t, time.Minute, func(c net.Conn) {
 			s := tls.Server(c, conf)
 			var b [4096]byte
 			if _, err := s.Read(b[:]); err == nil {
@@ -126,10 +126,10 @@ func FuzzExchange(f *testing.F) {
 }
 
 // over is a client whose connections are pipes that serve serves.
-func (w *world) over(t *testing.T, serve func(net.Conn)) *fetch.Client {
+func (w *world) over(t *testing.T, timeout time.Duration, serve func(net.Conn)) *fetch.Client {
 	t.Helper()
 	c, err := fetch.New(fetch.Config{
-		UserAgent: "TestBot/1.0", Signer: w, Resolver: w, Slots: w.slots, RootCAs: w.ca.pool, Timeout: time.Minute,
+		UserAgent: "TestBot/1.0", Signer: w, Resolver: w, Slots: w.slots, RootCAs: w.ca.pool, Timeout: timeout,
 		Dial: func(context.Context, netip.AddrPort, string) (net.Conn, error) {
 			here, there := net.Pipe()
 			done := make(chan struct{})
