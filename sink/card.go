@@ -41,7 +41,7 @@ type Card struct {
 	Supports03       bool     `parquet:"supports_0_3" doc:"an interface or the card declares 0.3"`
 	VersionConflict  bool     `parquet:"version_conflict" doc:"the declared version cannot have the card's shape"`
 
-	Interfaces     []Interface `parquet:"interfaces,list" doc:"endpoints, distinct by URL and binding, preferred first"`
+	Interfaces     []Interface `parquet:"interfaces,list" doc:"endpoints, distinct by URL and binding, preferred first; the first 4096"`
 	Bindings       []string    `parquet:"bindings,list" doc:"distinct bindings of the interfaces"`
 	InterfaceHosts []string    `parquet:"interface_hosts,list" doc:"distinct host[:port] of the interfaces, lower case"`
 
@@ -50,29 +50,47 @@ type Card struct {
 	StateTransitionHistory *bool `parquet:"state_transition_history,optional" doc:"capabilities.stateTransitionHistory (0.1 to 0.3)"`
 	ExtendedCard           *bool `parquet:"extended_card,optional" doc:"an extended card exists for authenticated clients"`
 
-	Extensions  []Extension `parquet:"extensions,list" doc:"capabilities.extensions"`
+	Extensions  []Extension `parquet:"extensions,list" doc:"capabilities.extensions; the first 4096"`
 	InputModes  []string    `parquet:"input_modes,list" doc:"defaultInputModes: media types or short words"`
 	OutputModes []string    `parquet:"output_modes,list" doc:"defaultOutputModes: media types or short words"`
 
 	SkillsCount int32   `parquet:"skills_count" doc:"length of the skills array, odd entries included; 0 when there is none"`
 	SkillsKind  string  `parquet:"skills_kind,dict" doc:"what skills is: array, null, absent, or other"`
-	Skills      []Skill `parquet:"skills,list" doc:"skills in the card's order"`
+	Skills      []Skill `parquet:"skills,list" doc:"skills in the card's order; the first 4096"`
 
-	SecuritySchemes []SecurityScheme `parquet:"security_schemes,list" doc:"declared security schemes"`
+	SecuritySchemes []SecurityScheme `parquet:"security_schemes,list" doc:"declared security schemes; the first 4096"`
 	SchemeTypes     []string         `parquet:"auth_scheme_types,list" doc:"distinct scheme types: apiKey, http, oauth2, openIdConnect, mutualTLS, none, other"`
 	HTTPSchemes     []string         `parquet:"http_schemes,list" doc:"distinct HTTP authentication schemes, lower case"`
 	APIKeyLocations []string         `parquet:"api_key_locations,list" doc:"distinct places of API keys: header, query, cookie"`
 	OAuthFlows      []string         `parquet:"oauth_flows,list" doc:"distinct OAuth flows"`
 	LegacyAuth      []string         `parquet:"legacy_auth_schemes,list" doc:"schemes of the 0.1 authentication block, lower case, free text"`
 	AuthRequired    *string          `parquet:"auth_required,optional,dict" doc:"required, optional (anonymous is one alternative), or NULL when no requirement is declared"`
-	Requirements    []Requirement    `parquet:"security_requirements,list" doc:"alternatives, any one of which suffices"`
+	Requirements    []Requirement    `parquet:"security_requirements,list" doc:"alternatives, any one of which suffices; the first 4096"`
 
 	Signed          bool        `parquet:"signed" doc:"at least one signature is well formed; nothing is verified"`
 	SignaturesCount int32       `parquet:"signatures_count" doc:"length of the signatures array, odd entries included"`
-	Signatures      []Signature `parquet:"signatures,list" doc:"signatures as declared; nothing is verified"`
+	Signatures      []Signature `parquet:"signatures,list" doc:"signatures as declared, the first 4096; nothing is verified"`
 
 	Warnings []string `parquet:"warnings,list" doc:"conformance codes for the card's generation, such as missing_skills"`
 	CardJSON *string  `parquet:"card_json,optional" doc:"the body as UTF-8 text; card_json->>'$.name' works on it"`
+}
+
+// listed is about how many values stand in the columns of the row's lists.
+func (c *Card) listed() int {
+	n := 10*len(c.Interfaces) + 3*len(c.Extensions) + 3*len(c.Skills) + 9*len(c.SecuritySchemes) + 15*len(c.Signatures) + len(c.Requirements) +
+		len(c.DeclaredVersions) + len(c.Bindings) + len(c.InterfaceHosts) + len(c.InputModes) + len(c.OutputModes) + len(c.LegacyAuth)
+	for _, s := range c.Skills {
+		n += len(s.Tags)
+	}
+	for _, s := range c.Signatures {
+		n += len(s.HeaderKeys)
+	}
+	for _, r := range c.Requirements {
+		for _, s := range r.Schemes {
+			n += 1 + len(s.Scopes)
+		}
+	}
+	return n
 }
 
 // Interface is one endpoint that a card lists.

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -191,11 +192,13 @@ func (c *Crawl) end(ctx context.Context, r Record) error {
 func (r Record) rows() ([]state.Row, error) {
 	var rows []state.Row
 	add := func(table string, row any) error {
-		data, err := json.Marshal(row)
-		if err != nil {
+		var data bytes.Buffer
+		enc := json.NewEncoder(&data)
+		enc.SetEscapeHTML(false) // "<" would take six bytes
+		if err := enc.Encode(row); err != nil {
 			return fmt.Errorf("settling entry %d: %w", r.Entry, err)
 		}
-		rows = append(rows, state.Row{Table: table, Data: data})
+		rows = append(rows, state.Row{Table: table, Data: data.Bytes()})
 		return nil
 	}
 	if r.Card != nil {

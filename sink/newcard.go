@@ -26,6 +26,12 @@ type Published struct {
 	Body []byte // decoded, as received
 }
 
+// MaxListed is how many entries are kept of each list of structures in a card,
+// which bounds its row: an entry of two bytes in a card would else be hundreds.
+// Fewer skills than that fit into the largest body that is read, if there is
+// anything in them. The counts and card_json tell of all.
+const MaxListed = 4096
+
 // NewCard makes the row of one publisher. The card's host kinds are those of
 // [agentcard.Card.Relate]; call it before.
 func NewCard(p Published, c agentcard.Card) Card {
@@ -121,7 +127,9 @@ func legible(header *string) *string {
 	return &text
 }
 
+// each converts the first MaxListed of a list.
 func each[A, B any](list []A, convert func(A) B) []B {
+	list = list[:min(len(list), MaxListed)]
 	out := make([]B, 0, len(list))
 	for _, a := range list {
 		out = append(out, convert(a))

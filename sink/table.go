@@ -88,8 +88,9 @@ func weight[T Row](row T) int {
 	if !ok || card.CardJSON == nil {
 		return narrow
 	}
-	// The facts repeat parts of the body: at most about once more.
-	return 1024 + 2*len(*card.CardJSON)
+	// The facts repeat the body's texts at most about once more; a value in a
+	// list takes its place however short it is.
+	return 1024 + 2*len(*card.CardJSON) + 32*card.listed()
 }
 
 // Meta names the crawl that a file belongs to.
