@@ -16,7 +16,7 @@ const (
 	NotFound  Kind = "not_found"  // NXDOMAIN: not_found
 	NoAddress Kind = "no_address" // NODATA for every type asked: no_address
 	Failed    Kind = "failed"     // servfail, timeout, refused, malformed
-	Local     Kind = "local"      // a fault of this machine: too_many_files, no_buffers, no_memory, no_ports, no_route
+	Local     Kind = "local"      // a fault on our side: too_many_files, no_buffers, no_memory, no_ports, no_route, resolver_gone
 	Canceled  Kind = "canceled"   // the caller's context ended first, or the Resolver was closed
 )
 
@@ -64,12 +64,23 @@ func exchangeError(ctx context.Context, err error) *Error {
 		e.Kind, e.Reason = Local, "no_ports"
 	case errors.Is(err, syscall.ENETUNREACH):
 		e.Kind, e.Reason = Local, "no_route" // the resolver is the operator's own
+	case nobodyThere(err):
+		e.Kind, e.Reason = Local, resolverGone // as above
 	case errors.Is(err, errMalformed):
 		e.Reason = "malformed"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
 	default:
-		// Nobody listens there, or the TCP connection was not served.
-		e.Reason = "refused"
+		e.Reason = "refused" // the TCP connection was not served
 	}
 	return e
+}
+
+// resolverGone is the reason when no server is there to be asked.
+const resolverGone = "resolver_gone"
+
+// nobodyThere says whether the system has learned that nobody listens where a
+// datagram was sent. Over TCP that says only that a server does not serve it.
+func nobodyThere(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Net == "udp" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH))
 }

@@ -122,7 +122,8 @@ func (r *Resolver) Close() error {
 // LookupHost returns the addresses of host, IPv4 and IPv6, in the order the
 // resolver gave them, CNAMEs followed; there is at least one. The error is
 // an *Error. A server that is silent or cannot say is followed by the next
-// one, or asked once more when it is the only one and was silent.
+// one, or asked once more when it is the only one and was silent. When no
+// server is there the failure is Local: no name is to blame.
 func (r *Resolver) LookupHost(ctx context.Context, host string) ([]netip.Addr, error) {
 	select {
 	case r.inFlight <- struct{}{}:
@@ -146,8 +147,28 @@ func (r *Resolver) LookupHost(ctx context.Context, host string) ([]netip.Addr, e
 	return addrs, nil
 }
 
-// lookup asks for types, at a second server (or again) when need be.
+// lookup asks for types until the deadline while nobody is there to be asked: a
+// resolver that is started again is back in a moment.
 func (r *Resolver) lookup(ctx context.Context, host string, types []uint16, deadline time.Time) ([]netip.Addr, *Error) {
+	for {
+		addrs, ferr := r.try(ctx, host, types, deadline)
+		if ferr == nil || ferr.Reason != resolverGone || time.Until(deadline) < goneDelay {
+			return addrs, ferr
+		}
+		again := time.NewTimer(goneDelay)
+		select {
+		case <-again.C:
+		case <-ctx.Done(): // try will say so
+			again.Stop()
+		}
+	}
+}
+
+// goneDelay is how long a server that is not there is left alone.
+const goneDelay = 250 * time.Millisecond
+
+// try asks for types, at a second server (or again) when need be.
+func (r *Resolver) try(ctx context.Context, host string, types []uint16, deadline time.Time) ([]netip.Addr, *Error) {
 	// A lost packet must leave time for a second try.
 	half := time.Now().Add(time.Until(deadline) / 2)
 	first := r.first.Load()
@@ -160,7 +181,7 @@ func (r *Resolver) lookup(ctx context.Context, host string, types []uint16, dead
 	if next == first && !silent {
 		return nil, ferr // it has said that it cannot say
 	}
-	if silent {
+	if silent || ferr.Reason == resolverGone {
 		r.first.CompareAndSwap(first, next)
 	}
 	return r.ask(ctx, r.servers[next], host, types, deadline)

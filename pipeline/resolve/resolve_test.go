@@ -344,6 +344,8 @@ func TestASilentAAAADoesNotLoseTheA(t *testing.T) {
 	}
 }
 
+// A resolver that is not there is no fault of a name, and one that is started
+// again in time is not even noticed.
 func TestNobodyListening(t *testing.T) {
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -353,9 +355,39 @@ func TestNobodyListening(t *testing.T) {
 	if err := pc.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := open(t, resolve.Config{Servers: []string{addr}})
-	_, err = r.LookupHost(t.Context(), "site.example")
-	wantError(t, err, resolve.Failed, "refused")
+	t.Run("at all", func(t *testing.T) {
+		r := open(t, resolve.Config{Servers: []string{addr}, Timeout: 600 * time.Millisecond})
+		_, err := r.LookupHost(t.Context(), "site.example")
+		wantError(t, err, resolve.Local, "resolver_gone")
+	})
+	t.Run("but at the other server", func(t *testing.T) {
+		s := serve(t, zone(nil, "site.example. 60 IN A 192.0.2.7"))
+		r := open(t, resolve.Config{Servers: []string{addr, s.addr}, Timeout: time.Minute})
+		if _, err := r.LookupHost(t.Context(), "site.example"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("until it is started again", func(t *testing.T) {
+		r := open(t, resolve.Config{Servers: []string{addr}, Timeout: time.Minute, AAAA: resolve.Never})
+		done := make(chan error, 1)
+		go func() {
+			_, err := r.LookupHost(t.Context(), "site.example")
+			done <- err
+		}()
+		pc, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &dns.Server{PacketConn: pc, Handler: dns.HandlerFunc(zone(nil, "site.example. 60 IN A 192.0.2.7"))}
+		ended := make(chan error, 1)
+		go func() { ended <- s.ActivateAndServe() }()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if err := errors.Join(s.Shutdown(), <-ended); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestAContextEndsALookup(t *testing.T) {
