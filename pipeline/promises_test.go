@@ -207,7 +207,7 @@ func (l *lives) checkTables() error {
 	for _, table := range []string{"cards", "crawls", "fetch_totals", "site_totals"} {
 		want = append(want, filepath.Join("data", table, "kind=adhoc", date, table+".parquet"))
 	}
-	if want = append(want, "views.sql"); !slices.Equal(left, want) {
+	if want = append(want, "questions.sql", "views.sql"); !slices.Equal(left, want) {
 		l.fault("P14: the crawl left %v, want %v", left, want)
 		return nil
 	}

@@ -150,7 +150,7 @@ func TestACrawlFromStartToTables(t *testing.T) {
 		t.Errorf("outcomes %v, want %v", got, wantOutcomes)
 	}
 	for _, name := range leftUnder(t, out) {
-		if !strings.HasSuffix(name, ".parquet") && name != "views.sql" && name != ".state/lock" {
+		if !strings.HasSuffix(name, ".parquet") && name != ViewsFile && name != QuestionsFile && name != ".state/lock" {
 			t.Errorf("%s is left behind", name)
 		}
 	}

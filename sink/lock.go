@@ -63,7 +63,8 @@ func AcquireLock(out, doing string, now time.Time) (*Lock, error) {
 // lockedFile opens and locks the lock file. A file that its holder removed
 // meanwhile locks nothing: then the next one is made.
 func lockedFile(out string) (*os.File, error) {
-	for {
+	const rounds = 100
+	for range rounds {
 		if err := makeStateDir(out); err != nil {
 			return nil, err
 		}
@@ -88,6 +89,7 @@ func lockedFile(out string) (*os.File, error) {
 			return nil, fmt.Errorf("locking the output directory %s: %w", out, err)
 		}
 	}
+	return nil, fmt.Errorf("locking the output directory %s: its lock file is gone as soon as it is made; is %s a link to nowhere?", out, filepath.Join(out, stateDir))
 }
 
 // inPlace says whether the open file is still the one at path.

@@ -230,6 +230,17 @@ func TestOrphanedListIsRemoved(t *testing.T) {
 
 // A start that is refused before anything is written leaves nothing behind,
 // and takes nothing away that was there before.
+// The state lies on a disk that is not there: no reason to try for ever.
+func TestALockBehindALinkToNowhere(t *testing.T) {
+	out := t.TempDir()
+	if err := os.Symlink(filepath.Join(t.TempDir(), "unmounted"), filepath.Join(out, ".state")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := AcquireLock(out, "adhoc", time.Now()); err == nil || !strings.Contains(err.Error(), "link to nowhere") {
+		t.Errorf("AcquireLock = %v", err)
+	}
+}
+
 func TestALockThatWasNotUsedLeavesNothing(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	lock, err := AcquireLock(out, "adhoc", time.Now())

@@ -67,7 +67,7 @@ type CrawlRow struct {
 	ListSHA256      string `parquet:"list_sha256" doc:"SHA-256 of the list as read, lower-case hex; empty when it has none"`
 	Entries         int64  `parquet:"entries" doc:"entries of the list that this crawl covers"`
 	Started         int64  `parquet:"started,timestamp(microsecond)" doc:"when the crawl began, UTC"`
-	Finished        int64  `parquet:"finished,timestamp(microsecond)" doc:"when the last site was settled, UTC"`
+	Finished        int64  `parquet:"finished,timestamp(microsecond)" doc:"when all sites were settled and the tables were written, UTC"`
 	Interruptions   int64  `parquet:"interruptions" doc:"how often the crawl was stopped or killed and went on"`
 	UserAgent       string `parquet:"user_agent" doc:"User-Agent sent"`
 	KeyID           string `parquet:"keyid" doc:"key that signed the requests (JWK thumbprint); empty when none did"`

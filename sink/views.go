@@ -41,17 +41,26 @@ func views(dir, seen string) (string, error) {
 	return sql.String(), nil
 }
 
+// QuestionsFile is the name of the file of questions that [WriteViews] writes.
+const QuestionsFile = "questions.sql"
+
 // WriteViews writes the views into the output directory out, with paths
-// relative to it: cd OUT && duckdb -init views.sql.
+// relative to it: cd OUT && duckdb -init views.sql. The questions that they
+// were made for lie beside them, each with its query.
 func WriteViews(out string) error {
 	sql, err := views(out, ".")
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(filepath.Join(out, ViewsFile), readable, func(f *os.File) error {
-		_, err := f.WriteString(sql)
-		return err
-	})
+	for _, file := range []struct{ name, text string }{{ViewsFile, sql}, {QuestionsFile, questionsSQL}} {
+		if err := wholefile.Write(filepath.Join(out, file.name), readable, func(f *os.File) error {
+			_, err := f.WriteString(file.text)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tableView writes the view of one table. The empty SELECT comes first so that

@@ -86,6 +86,9 @@ func TestTheWrittenViewsWorkFromTheirOwnDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if questions, err := os.ReadFile(QuestionsFile); err != nil || string(questions) != questionsSQL {
+		t.Errorf("the questions are not beside it: %v", err)
+	}
 	if strings.Contains(string(script), dir) {
 		t.Error("the file names the directory it was made in")
 	}
@@ -233,7 +236,7 @@ func TestTheSchemaInWords(t *testing.T) {
 		"## cards",
 		"One row a publisher and crawl. Sorted by rank.",
 		"| `streaming` | BOOLEAN | yes | capabilities.streaming |",
-		"| `skills` | STRUCT[] | no | skills in the card's order |",
+		"| `skills` | STRUCT[] | no | skills in the card's order; the first 4096 |",
 		"| `skills.tags` | VARCHAR[] | no | tags as written |",
 		"| `security_requirements.schemes` | STRUCT[] | no | schemes needed together; none means anonymous |",
 		"| `crawl` | DATE | no | start date of the crawl, UTC |",

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,11 +103,13 @@ func (t *tranco) cached(ctx context.Context, id string) (*List, error) {
 
 // sweep removes what downloads that were killed have left in the cache.
 func (t *tranco) sweep() error {
-	left, err := filepath.Glob(filepath.Join(t.cache, ".tranco-*.tmp"))
-	if err != nil {
+	downloads, err := filepath.Glob(filepath.Join(t.cache, ".tranco-*.tmp"))
+	unpacked, err2 := filepath.Glob(filepath.Join(t.cache, ".*"))
+	if err = errors.Join(err, err2); err != nil {
 		return fmt.Errorf("look for old downloads: %w", err)
 	}
-	for _, path := range left {
+	unpacked = slices.DeleteFunc(unpacked, func(path string) bool { return !wholefile.IsTemp(filepath.Base(path)) })
+	for _, path := range append(downloads, unpacked...) {
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another process was quicker

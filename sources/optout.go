@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -37,6 +35,7 @@ type OptOut struct {
 
 	mu    sync.Mutex  // held by a reading of the file; guards state
 	state fs.FileInfo // of the file as read last; nil when it was not there
+	fault string      // why the file could not be examined at the last poll
 }
 
 // rules maps a name in its one form to whether all names below are covered too.
@@ -147,28 +146,17 @@ func (o *OptOut) Poll() (added int, err error) {
 		if o.state == nil {
 			return 0, nil
 		}
+	case err != nil && err.Error() == o.fault:
+		return 0, nil
 	case err == nil && o.state != nil && os.SameFile(now, o.state) &&
 		now.Size() == o.state.Size() && now.ModTime().Equal(o.state.ModTime()):
 		return 0, nil
 	}
-	return o.read()
-}
-
-// Watch polls the file until ctx ends and reports every poll that added entries
-// or failed.
-func (o *OptOut) Watch(ctx context.Context, every time.Duration, report func(added int, err error)) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if added, err := o.Poll(); added > 0 || err != nil {
-				report(added, err)
-			}
-		}
+	o.fault = ""
+	if err != nil {
+		o.fault = err.Error()
 	}
+	return o.read()
 }
 
 // read reads the file and merges its good lines. o.mu is held.
@@ -255,11 +243,20 @@ func parseRule(text string) (name string, below bool, err error) {
 	if reason != "" {
 		return "", false, fmt.Errorf("%q is not a domain name (%s); write one domain a line, as example.com", text, reason)
 	}
-	name = strings.TrimPrefix(name, "www.")
+	name = withoutWWW(name)
 	if !exact && !star && isSuffix(name) {
 		return "", false, fmt.Errorf("%[1]q means %[2]s, a public suffix with sites of many owners below it; write =%[2]s for itself and www.%[2]s alone, or *.%[2]s for all of them", text, name)
 	}
 	return name, !exact, nil
+}
+
+// withoutWWW is the site that a host belongs to: without one leading "www.",
+// unless a top-level domain is all that would be left (www.com is a site).
+func withoutWWW(host string) string {
+	if rest, ok := strings.CutPrefix(host, "www."); ok && strings.Contains(rest, ".") {
+		return rest
+	}
+	return host
 }
 
 // isSuffix reports whether the name is a public suffix, of either section, or

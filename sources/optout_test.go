@@ -1,19 +1,15 @@
 package sources_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"agentcensus/sources"
@@ -248,37 +244,54 @@ func TestPollReadsAChangedFileOnly(t *testing.T) {
 	check("back", 1, false)
 }
 
-func TestWatchReportsWhatItFinds(t *testing.T) {
-	path := writeFile(t, "optout", []byte("one.example\n"))
-	synctest.Test(t, func(t *testing.T) {
-		o, err := sources.LoadOptOut(path)
-		if err != nil {
-			t.Fatal(err)
+// A file that cannot be examined is told of once, not at every request.
+func TestPollTellsOnceOfAFileOutOfReach(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "optout")
+	put(t, path, "one.example\n")
+	o, err := sources.LoadOptOut(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A file in the directory's place: ENOTDIR, for root too.
+	if err := os.Rename(dir, dir+"2"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "")
+	if _, err := o.Poll(); err == nil {
+		t.Error("the fault is not told")
+	}
+	for range 3 {
+		if _, err := o.Poll(); err != nil {
+			t.Errorf("the fault is told again: %v", err)
 		}
-		var reports []string
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			o.Watch(ctx, time.Second, func(added int, err error) {
-				reports = append(reports, fmt.Sprintf("%d %v", added, errors.Is(err, fs.ErrNotExist)))
-			})
-		}()
-		put(t, path, "one.example\ntwo.example\n")
-		time.Sleep(10 * time.Second)
-		if err := os.Remove(path); err != nil {
-			t.Error(err)
+	}
+	if !o.Covers("one.example") {
+		t.Error("an entry was lost")
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+"2", dir)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, path, "one.example\ntwo.example\n")
+	if added, err := o.Poll(); added != 1 || err != nil {
+		t.Errorf("added %d, %v when it was back", added, err)
+	}
+}
+
+// www.com and its like are sites of their own, not another form of com.
+func TestASiteCalledWWW(t *testing.T) {
+	o, err := sources.ParseEntry("www.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]bool{"www.com": true, "shop.www.com": true, "www.www.com": true, "com": false, "shop.com": false} {
+		if o.Covers(host) != want {
+			t.Errorf("%s covered: %t", host, !want)
 		}
-		time.Sleep(10 * time.Second)
-		cancel()
-		<-done
-		if diff := cmp.Diff([]string{"1 false", "0 true"}, reports); diff != "" {
-			t.Errorf("reports (-want +got):\n%s", diff)
-		}
-		if !o.Covers("two.example") {
-			t.Error("the entry added is not in force")
-		}
-	})
+	}
 }
 
 // Requests are checked while the file is read again.

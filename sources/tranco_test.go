@@ -311,7 +311,8 @@ func TestKilledDownloadsAreSwept(t *testing.T) {
 	cache := t.TempDir()
 	o := s.options(cache)
 	old, recent := filepath.Join(cache, ".tranco-1.tmp"), filepath.Join(cache, ".tranco-2.tmp")
-	for path, age := range map[string]time.Duration{old: 25 * time.Hour, recent: time.Hour} {
+	unpacked := filepath.Join(cache, ".tmp-tranco-1-2")
+	for path, age := range map[string]time.Duration{old: 25 * time.Hour, recent: time.Hour, unpacked: 25 * time.Hour} {
 		put(t, path, "half")
 		at := o.Now().Add(-age)
 		if err := os.Chtimes(path, at, at); err != nil {

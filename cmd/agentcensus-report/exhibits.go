@@ -248,7 +248,7 @@ FROM kept_out WHERE latest GROUP BY kept_out_by, outcome, reason ORDER BY sites 
 
 var robotsAnswers = exhibit{
 	id: "robots-answers", title: "How /robots.txt was answered",
-	note: "Rules: a file with at least one rule. No rules: an empty file, a page, or a 4xx answer, which all allow.",
+	note: "Rules: a file with at least one line of a robots.txt. No rules: an empty file, a page, or a 4xx answer, which all allow.",
 	sql: `SELECT outcome, sum(fetches)::BIGINT AS fetches, sum(fetches) / sum(sum(fetches)) OVER () AS share
 FROM fetch_totals WHERE latest AND path = '/robots.txt' GROUP BY outcome ORDER BY fetches DESC, outcome`,
 	picture: picture{shape: bars, labels: []string{"outcome"}, axis: "fetches", values: []value{{"fetches", "fetches", blue}}},

@@ -22,6 +22,8 @@ const (
 const (
 	reasonAgreed   = "resolvers_agree"
 	reasonDisagree = "resolvers_disagree"
+	// reasonUnconfirmed is given when fewer than two resolvers said anything.
+	reasonUnconfirmed = "not_confirmed"
 )
 
 // checker makes results of a weekly crawl the rows of the table checks.
@@ -77,13 +79,17 @@ func (c *checker) compare(row *sink.Check, r pipeline.Result, card *sink.Card) {
 }
 
 // confirmed is the status of a name that one resolver says does not exist:
-// down when at least two say so and none contradicts.
+// down when at least two say so and none contradicts. With one resolver, or one
+// that answers, nobody confirms it.
 func (c *checker) confirmed(ctx context.Context, host string) (status, reason string) {
 	agree, asked, err := c.confirm(ctx, host)
-	if err == nil && agree >= 2 && agree == asked {
-		return statusDown, reasonAgreed
+	switch {
+	case err != nil || asked < 2:
+		return statusUnknown, reasonUnconfirmed
+	case agree < asked:
+		return statusUnknown, reasonDisagree
 	}
-	return statusUnknown, reasonDisagree
+	return statusDown, reasonAgreed
 }
 
 // deciding is the fetch that speaks for the site: of the two card paths the

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,15 +114,15 @@ func TestResolversMustAgree(t *testing.T) {
 	tests := map[string]struct {
 		agree, asked int
 		err          error
-		want         string
+		want, reason string
 	}{
-		"two agree":                   {2, 2, nil, "down"},
-		"three agree":                 {3, 3, nil, "down"},
-		"there is but one":            {1, 1, nil, "unknown"},
-		"two disagree":                {1, 2, nil, "unknown"},
-		"two agree, a third does not": {2, 3, nil, "unknown"},
-		"it is there by now":          {0, 2, nil, "unknown"},
-		"none can say":                {0, 0, errors.New("no resolver answers"), "unknown"},
+		"two agree":                   {2, 2, nil, "down", "resolvers_agree"},
+		"three agree":                 {3, 3, nil, "down", "resolvers_agree"},
+		"there is but one":            {1, 1, nil, "unknown", "not_confirmed"},
+		"two disagree":                {1, 2, nil, "unknown", "resolvers_disagree"},
+		"two agree, a third does not": {2, 3, nil, "unknown", "resolvers_disagree"},
+		"it is there by now":          {0, 2, nil, "unknown", "resolvers_disagree"},
+		"none can say":                {0, 0, errors.New("no resolver answers"), "unknown", "not_confirmed"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +132,8 @@ func TestResolversMustAgree(t *testing.T) {
 				return test.agree, test.asked, test.err
 			}}
 			row := c.check(t.Context(), 1, site(pipeline.OutcomeDNSNotFound), nil)
-			if row.Status != test.want || host != "a.example" {
-				t.Errorf("%s of %s, want %s", row.Status, host, test.want)
+			if row.Status != test.want || host != "a.example" || !slices.Contains(row.Reasons, test.reason) {
+				t.Errorf("%s of %s, want %s (%s): %+v", row.Status, host, test.want, test.reason, row)
 			}
 			moved := fetched(pipeline.CardPath, pipeline.OutcomeDNSNotFound, "not_found", 0)
 			moved.Target = "https://www.a.example/.well-known/agent-card.json"

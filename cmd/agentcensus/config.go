@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ type config struct {
 	OptOut string `yaml:"opt_out"`
 	// Suppressed is the file of domains of which no row is kept.
 	Suppressed string `yaml:"suppressed"`
-	// Resolvers are DNS servers as HOST:PORT, instead of the system's.
+	// Resolvers are DNS servers as IP:PORT, instead of the system's.
 	Resolvers []string `yaml:"resolvers"`
 	// Canaries are URLs on origins of the operator's own.
 	Canaries []string `yaml:"canaries"`
@@ -221,11 +222,20 @@ func (c *config) check() error {
 		}
 	}
 	for _, r := range c.Resolvers {
-		if err := checkHostPort(r); err != nil {
+		if err := checkResolver(r); err != nil {
 			return fmt.Errorf("resolvers: %w", err)
 		}
 	}
 	return checkInFlight("limits.in_flight", *c.Limits.InFlight)
+}
+
+// checkResolver refuses what is no address of a DNS server: its name could only
+// be looked up by another.
+func checkResolver(text string) error {
+	if a, err := netip.ParseAddrPort(text); err != nil || a.Port() == 0 {
+		return fmt.Errorf("%q: write IP:PORT, such as 127.0.0.1:53 or [::1]:53", text)
+	}
+	return nil
 }
 
 // checkHostPort refuses what is no address of a server.
@@ -235,7 +245,7 @@ func checkHostPort(text string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("%q: write HOST:PORT, such as 127.0.0.1:53", text)
+		return fmt.Errorf("%q: write HOST:PORT, such as 127.0.0.1:9100", text)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -161,6 +162,12 @@ func (f *crawlFlags) open(ctx context.Context, r *runner, unfinished *sink.Heade
 	name := f.list
 	if name == "tranco" && unfinished != nil && unfinished.List.ListID != "" {
 		name = "tranco:" + unfinished.List.ListID
+	}
+	if name == "tranco" || strings.HasPrefix(name, "tranco:") {
+		// The list comes from the internet, whatever web is crawled.
+		if err := r.config.requireIdentity(); err != nil {
+			return nil, fmt.Errorf("%w\nA list file (--list FILE) needs none of it", err)
+		}
 	}
 	l, err := sources.Open(ctx, name, sources.Options{
 		Limit: f.limit, Stdin: r.streams.in, StdinCopy: sink.ListCopyPath(f.out, r.kind),

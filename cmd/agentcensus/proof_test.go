@@ -243,7 +243,7 @@ func (s *census) proveAsked(t *testing.T, interrupted int64) {
 // proveTidy: no state, no temporary file, nothing unknown (P10, P14).
 func (s *census) proveTidy(t *testing.T) {
 	t.Helper()
-	want := map[string]bool{".state/lock": true, "views.sql": true}
+	want := map[string]bool{".state/lock": true, "views.sql": true, "questions.sql": true}
 	for _, table := range []string{"cards", "crawls", "fetch_totals", "site_totals"} {
 		want["data/"+table] = true
 	}

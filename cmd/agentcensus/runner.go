@@ -51,9 +51,9 @@ func (f *runFlags) add(c *cobra.Command) {
 		}
 		return checkInFlight("", f.inFlight)
 	})
-	fl.Func("resolver", "a DNS server as `HOST:PORT`; may be repeated (default: resolvers, else the system's)", func(text string) error {
+	fl.Func("resolver", "a DNS server as `IP:PORT`; may be repeated (default: resolvers, else the system's)", func(text string) error {
 		f.resolvers = append(f.resolvers, text)
-		return checkHostPort(text)
+		return checkResolver(text)
 	})
 	fl.BoolVar(&f.abandon, "abandon", false, "discard the unfinished crawl of this kind and start anew")
 	fl.StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics and /healthz on `ADDR`, such as 127.0.0.1:9100")

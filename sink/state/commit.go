@@ -17,7 +17,10 @@ const (
 	allocSize = 1 << 20
 	// mapSize is how much is mapped at first, so that a usual crawl never maps
 	// anew. It costs addresses, not memory.
-	mapSize = 64 << 20
+	mapSize = 256 << 20
+	// unmapEvery is after how many rounds of the committer the pages that were read through the
+	// map are let go of.
+	unmapEvery = 64
 	// lockWait is how long bbolt waits for a process that has the file open.
 	lockWait = 100 * time.Millisecond
 )
@@ -88,7 +91,10 @@ func (s *Store) commitLoop() {
 	debug.SetPanicOnFault(true)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for n := 1; ; n++ {
+		if n%unmapEvery == 0 {
+			s.unmap()
+		}
 		s.mu.Lock()
 		due := s.pending.due
 		s.mu.Unlock()
@@ -105,6 +111,15 @@ func (s *Store) commitLoop() {
 			return
 		}
 	}
+}
+
+// unmap keeps the file's pages from piling up as the process's memory.
+func (s *Store) unmap() {
+	info, err := s.file.Stat()
+	if err != nil {
+		return // the next commit will say what is wrong with it
+	}
+	unmapPages(s.db, min(info.Size(), mapSize))
 }
 
 // commit writes the pending batch and tells those who wait for it.
