@@ -10,8 +10,8 @@ const cardSeed = 8
 
 // sampleCard is the card of site number n, of at least size bytes. No two are
 // alike: names and texts are drawn for each, from so many words that zstd
-// makes a card of 20 KB less than a third as long, as it does with cards of
-// that length on the web.
+// makes a card of 20 KB less than a third as long, as it does with the
+// published ones of that length that it was tried on.
 func sampleCard(n, size int) []byte {
 	c := cardWriter{b: make([]byte, 0, size+1024), random: rand.New(rand.NewPCG(cardSeed, uint64(n)))}
 	host := siteName(n)

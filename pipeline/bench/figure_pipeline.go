@@ -24,7 +24,7 @@ func pipelineFigures(ctx context.Context, o Options) ([]Figure, error) {
 		}
 		return r, err
 	}
-	// Not counted: the first after a pause is slower than those that follow it.
+	// Not counted: the first after a pause may be slower than those that follow it.
 	o.logf("  to warm up:")
 	if _, err := crawl(sizes[1], ""); err != nil {
 		return nil, err

@@ -7,8 +7,7 @@ import (
 	"agentcensus/pipeline/simweb"
 )
 
-// slotRounds bounds the rounds of slotFigures: one takes minutes, as most of
-// it is waiting, and differs little from the next.
+// slotRounds bounds the rounds of slotFigures, as one takes minutes.
 const slotRounds = 3
 
 // slotFigures say whether the crawl is limited by its slots and by nothing
