@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,13 +31,49 @@ func medianOf(runs []Run, f func(Run) float64) float64 {
 	return median(xs)
 }
 
-// medianRatio is the median over the rounds of f(a)/f(b), both of one round.
+// eachOf is what f says of each run, in their order.
+func eachOf(runs []Run, f func(Run) float64) string {
+	var parts []string
+	for _, r := range runs {
+		parts = append(parts, fmt.Sprintf("%.3f", f(r)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// medianRatio is the median over the rounds of f(a)/f(b), both of one round;
+// not a number where no round has both.
 func medianRatio(a, b []Run, f func(Run) float64) float64 {
 	var xs []float64
 	for i := range min(len(a), len(b)) {
 		if d := f(b[i]); d != 0 {
 			xs = append(xs, f(a[i])/d)
 		}
+	}
+	if len(xs) == 0 {
+		return math.NaN()
+	}
+	return median(xs)
+}
+
+// medianSpread is the median over the rounds of the largest f of a round's
+// runs divided by the smallest. runs are by contender; not a number where
+// there is no round.
+func medianSpread(runs [][]Run, f func(Run) float64) float64 {
+	var xs []float64
+	for round := 0; ; round++ {
+		var values []float64
+		for _, rs := range runs {
+			if round < len(rs) {
+				values = append(values, f(rs[round]))
+			}
+		}
+		if len(values) < max(1, len(runs)) {
+			break
+		}
+		xs = append(xs, slices.Max(values)/slices.Min(values))
+	}
+	if len(xs) == 0 {
+		return math.NaN()
 	}
 	return median(xs)
 }
@@ -58,8 +97,7 @@ func perSite(d time.Duration, sites int64) float64 {
 	return d.Seconds() / float64(sites)
 }
 
-// slotUse is which part of the time of all slots was spent on requests, by
-// the server's clock.
+// slotUse is which part of the time of all slots was spent on requests.
 func slotUse(requests, wall time.Duration, slots int) float64 {
 	if wall <= 0 {
 		return 0
@@ -67,6 +105,17 @@ func slotUse(requests, wall time.Duration, slots int) float64 {
 	return requests.Seconds() / (float64(slots) * wall.Seconds())
 }
 
-const mebibyte = 1 << 20
+// slotsUsed is the slot use of a run: requests by the server's clock, and
+// dials that hung, which the server never saw, by the client's.
+func slotsUsed(r Run) float64 { return slotUse(r.Server.SlotTime+r.Blocked, r.Wall, slots) }
+
+// megabyte is the unit of figures; mebibyte that of settings and of the
+// process as it goes.
+const (
+	megabyte = 1e6
+	mebibyte = 1 << 20
+)
+
+func mb(bytes int64) float64 { return float64(bytes) / megabyte }
 
 func mib(bytes int64) float64 { return float64(bytes) / mebibyte }

@@ -19,7 +19,8 @@ import (
 // bare is the floor: 60 goroutines that make one TLS handshake a site and
 // write three GETs over it, without DNS, net/http's client or a signature.
 func bare(ctx context.Context, t Task, _ func(Sample) error) (Report, error) {
-	roots, err := t.Reach.pool()
+	d := &dialer{Reach: t.Reach}
+	roots, err := d.pool()
 	if err != nil {
 		return Report{}, err
 	}
@@ -30,7 +31,7 @@ func bare(ctx context.Context, t Task, _ func(Sample) error) (Report, error) {
 		g.Go(func() error {
 			br := bufio.NewReader(nil)
 			for n := next.Add(1); n <= int64(t.Sites); n = next.Add(1) {
-				if err := bareSite(ctx, t.Reach, roots, siteName(int(n)), br); err != nil {
+				if err := bareSite(ctx, d, roots, siteName(int(n)), br); err != nil {
 					return fmt.Errorf("site %d: %w", n, err)
 				}
 				requests.Add(3)
@@ -39,11 +40,14 @@ func bare(ctx context.Context, t Task, _ func(Sample) error) (Report, error) {
 		})
 	}
 	err = g.Wait()
-	return Report{Sites: int64(t.Sites), Requests: requests.Load(), Wall: time.Since(begun)}, err
+	ended := time.Now()
+	return Report{
+		Sites: int64(t.Sites), Requests: requests.Load(), Wall: ended.Sub(begun), Blocked: d.hung.until(ended),
+	}, err
 }
 
-func bareSite(ctx context.Context, reach Reach, roots *x509.CertPool, host string, br *bufio.Reader) (err error) {
-	raw, err := reach.connect(ctx, reach.address(host), host)
+func bareSite(ctx context.Context, d *dialer, roots *x509.CertPool, host string, br *bufio.Reader) (err error) {
+	raw, err := d.connect(ctx, d.address(host), host)
 	if err != nil {
 		return err
 	}

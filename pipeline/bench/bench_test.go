@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
 	"agentcensus/pipeline/agentcard"
@@ -62,8 +65,8 @@ func TestEachClientAsksThreePaths(t *testing.T) {
 			if s.Server.Requests != 3*sites || s.Server.Handshakes != sites {
 				t.Errorf("at the server: %d requests over %d handshakes", s.Server.Requests, s.Server.Handshakes)
 			}
-			if s.Server.Peak > slots || s.CPU <= 0 || s.Wall <= 0 || s.Peak <= 0 {
-				t.Errorf("%d at once, CPU %v, wall %v, peak %d bytes", s.Server.Peak, s.CPU, s.Wall, s.Peak)
+			if s.Server.Peak > slots || s.CPU <= 0 || s.Wall <= 0 || s.Peak <= 0 || s.Blocked != 0 {
+				t.Errorf("%d at once, CPU %v, wall %v, peak %d bytes, %v blocked", s.Server.Peak, s.CPU, s.Wall, s.Peak, s.Blocked)
 			}
 		})
 	}
@@ -97,6 +100,11 @@ func TestBlackHolesAreTheSameForAll(t *testing.T) {
 		}
 		if s.Wall > 2*requestTimeout {
 			t.Errorf("%s: %v for one timeout", role, s.Wall)
+		}
+		// Three SYNs are sent within 3 s, and no client waits for more.
+		least, most := time.Duration(dead)*3*time.Second, time.Duration(slots)*s.Wall
+		if s.Blocked < least || s.Blocked+s.Server.SlotTime > most {
+			t.Errorf("%s: dials hung for %v, requests took %v, slots had %v", role, s.Blocked, s.Server.SlotTime, most)
 		}
 	}
 }
@@ -192,8 +200,62 @@ func TestRatiosAreTakenInsideARound(t *testing.T) {
 	if got := medianOf(a, cpuPerSite); got != 2 {
 		t.Errorf("%v ms a site, want 2", got)
 	}
-	if got := medianRatio(a, []Run{{}}, cpuPerSite); got != 0 {
+	if got := medianRatio(a, []Run{{}}, cpuPerSite); !math.IsNaN(got) {
 		t.Errorf("ratio to a run of no sites: %v", got)
+	}
+}
+
+// The dearest and the cheapest are those of one round too.
+func TestTheSpreadIsThatOfARound(t *testing.T) {
+	run := func(own time.Duration) Run { return Run{Report: Report{Sites: 1000, Own: own}} }
+	small := []Run{run(30 * time.Millisecond), run(90 * time.Millisecond), run(40 * time.Millisecond)}
+	large := []Run{run(36 * time.Millisecond), run(60 * time.Millisecond), run(36 * time.Millisecond)}
+	if got := medianSpread([][]Run{small, large}, ownCost); math.Abs(got-1.2) > 1e-9 { // of 1.2, 1.5 and 1.11
+		t.Errorf("spread %v, want 1.2", got)
+	}
+	if got := medianSpread([][]Run{small, large[:2]}, ownCost); math.Abs(got-1.35) > 1e-9 {
+		t.Errorf("spread %v without the round that is not whole, want 1.35", got)
+	}
+	for _, none := range [][][]Run{nil, {nil, nil}, {small, nil}} {
+		if got := medianSpread(none, ownCost); !math.IsNaN(got) {
+			t.Errorf("spread %v of no round", got)
+		}
+	}
+	if got := eachOf(small, ownCost); got != "30.000, 90.000, 40.000" {
+		t.Errorf("each: %s", got)
+	}
+}
+
+// Slots are used by requests that the server saw and by dials that hung.
+func TestSlotsUsed(t *testing.T) {
+	r := Run{Report: Report{Wall: 10 * time.Second, Blocked: 90 * time.Second}, Server: simweb.Stats{SlotTime: 450 * time.Second}}
+	if got := slotsUsed(r); got != 0.9 {
+		t.Errorf("slot use %v, want 0.9", got)
+	}
+}
+
+// Attempts at one host count once while they overlap; those at several hosts
+// each, and those that are not over yet up to now.
+func TestHungDialsAreCountedOnce(t *testing.T) {
+	start := time.Now()
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	var h hung
+	h.begin("one.example", at(0))
+	h.begin("one.example", at(1)) // its second address
+	h.begin("two.example", at(2))
+	h.end("one.example", at(4))
+	h.end("one.example", at(5))
+	if got := h.until(at(6)); got != 9*time.Second {
+		t.Errorf("%v, want 5 s of one and 4 s of two", got)
+	}
+	h.end("two.example", at(7))
+	h.begin("one.example", at(10)) // asked again
+	h.end("one.example", at(12))
+	if got := h.until(at(20)); got != 12*time.Second {
+		t.Errorf("%v, want 7 s of one and 5 s of two", got)
+	}
+	if len(h.open) != 0 {
+		t.Errorf("%d hosts are left", len(h.open))
 	}
 }
 
@@ -275,15 +337,65 @@ func TestReach(t *testing.T) {
 }
 
 func TestSamplesAreWhatTheyAreCalled(t *testing.T) {
-	card := sampleCard(20_000)
+	card := sampleCard(1, cardSize)
 	if v, _ := agentcard.Read(card); v.Kind != agentcard.Is || len(card) > 21_000 || !json.Valid(card) {
 		t.Errorf("%d bytes: %+v", len(card), v)
+	}
+	if again := sampleCard(1, cardSize); !bytes.Equal(card, again) {
+		t.Error("the card of a site is another the second time")
 	}
 	for _, size := range []int{1_000, 20_000, robots.MaxBody} {
 		body := sampleRobots(size)
 		if len(body) > size || len(body) < size-300 {
 			t.Errorf("%d bytes, want about %d", len(body), size)
 		}
+	}
+}
+
+// Cards are as alike as different publishers' are: packed together they take
+// nearly what they take one by one.
+func TestCardsDiffer(t *testing.T) {
+	packed := func(cards ...[]byte) int {
+		var out bytes.Buffer
+		w, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(bytes.Join(cards, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.Len()
+	}
+	var cards [][]byte
+	alone := 0
+	for n := 1; n <= 10; n++ {
+		card := sampleCard(n*cardEvery, cardSize)
+		if v, _ := agentcard.Read(card); v.Kind != agentcard.Is || !bytes.Contains(card, []byte(siteName(n*cardEvery))) {
+			t.Errorf("card %d: %+v", n, v)
+		}
+		cards = append(cards, card)
+		alone += packed(card)
+	}
+	if share := float64(alone) / (10 * cardSize); share < 0.28 || share > 0.38 {
+		t.Errorf("a card shrinks to %.2f of its size, want a third", share)
+	}
+	if together := packed(cards...); float64(together) < 0.7*float64(alone) {
+		t.Errorf("%d bytes together, %d one by one", together, alone)
+	}
+}
+
+func TestGroupsEndWithTheList(t *testing.T) {
+	if g := ranksOf(1, 1000); len(g) != sinkGroup || g[0] != 1 {
+		t.Errorf("the first group: %v", g)
+	}
+	if g := ranksOf(121, 122); !slices.Equal(g, []int64{121, 122}) {
+		t.Errorf("the last group: %v", g)
+	}
+	if g := ranksOf(121, 120); len(g) != 0 {
+		t.Errorf("behind the end: %v", g)
 	}
 }
 

@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"agentcensus/pipeline"
@@ -14,16 +11,17 @@ import (
 )
 
 // canned is an exchange without sockets: every site has the same robots.txt
-// and no card, but every so many publish one of 20 KB. What a crawl costs
-// over it is the pipeline's own.
-type canned struct {
-	cardEvery int
-	card      []byte // NAME stands for the host
-}
+// and no card, but every so many publish one of 20 KB, each its own. What a
+// crawl costs over it is the pipeline's own, with the little that making
+// those cards takes.
+type canned struct{ cardEvery int }
+
+// cardSize is how long a card at least is, in bytes.
+const cardSize = 20_000
 
 // inMemory crawls a canned web.
 func inMemory(ctx context.Context, t Task, sample func(Sample) error) (Report, error) {
-	x := &canned{cardEvery: t.CardEvery, card: sampleCard(20_000)}
+	x := &canned{cardEvery: t.CardEvery}
 	return crawl(ctx, t, int64(t.Sites), madeUp(t.Sites), func() pipeline.Exchange { return x }, sample)
 }
 
@@ -54,7 +52,7 @@ func (x *canned) Fetch(ctx context.Context, r fetch.Request) fetch.Answer {
 	case r.URL.Path == pipeline.RobotsPath:
 		a.Status, a.Body = http.StatusOK, []byte(cannedRobots)
 	case r.URL.Path == pipeline.CardPath && x.publishes(r.URL.Host):
-		a.Status, a.Header, a.Body = http.StatusOK, cardHeader, bytes.ReplaceAll(x.card, []byte("NAME"), []byte(r.URL.Host))
+		a.Status, a.Header, a.Body = http.StatusOK, cardHeader, sampleCard(siteNumber(r.URL.Host), cardSize)
 	}
 	a.BodyBytes = int64(len(a.Body))
 	return a
@@ -62,24 +60,4 @@ func (x *canned) Fetch(ctx context.Context, r fetch.Request) fetch.Answer {
 
 func (x *canned) publishes(host string) bool {
 	return x.cardEvery > 0 && siteNumber(host)%x.cardEvery == 0
-}
-
-// sampleCard is a card of at least size bytes whose skills are what makes it
-// long. NAME in it stands for the host.
-func sampleCard(size int) []byte {
-	var b strings.Builder
-	b.WriteString(`{"protocolVersion":"0.3.0","name":"Orchard planner of NAME","description":"Plans the days of an orchard.",` +
-		`"url":"https://NAME/a2a","preferredTransport":"JSONRPC","version":"1.4.2",` +
-		`"provider":{"organization":"Orchards","url":"https://NAME"},"capabilities":{"streaming":true,"pushNotifications":false},` +
-		`"defaultInputModes":["text/plain"],"defaultOutputModes":["application/json"],"skills":[`)
-	for i := 0; b.Len() < size; i++ {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		word := fmt.Sprintf("%x", uint64(i+1)*0x9e3779b97f4a7c15)
-		fmt.Fprintf(&b, `{"id":"plan-%d","name":"Plan row %d","description":"When the trees of row %s are to be watered, cut and harvested.",`+
-			`"tags":["plan","row","%s"],"examples":["Which trees of row %d are ripe, and \"how\" ripe?"]}`, i, i, word, word[:6], i)
-	}
-	b.WriteString(`]}`)
-	return []byte(b.String())
 }

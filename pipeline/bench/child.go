@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"time"
+
+	"agentcensus/pipeline/simweb"
 )
 
 // roleVar tells a process that it is a child, and which.
@@ -76,6 +78,7 @@ type Report struct {
 	Requests int64
 	Failed   int64         // sites whose robots.txt brought no answer
 	Wall     time.Duration // of the asking, without starting up
+	Blocked  time.Duration // of it, slots held by dials to hosts that never answer
 	Own      time.Duration // CPU of the asking, by the process itself
 	Peak     int64         // VmHWM in bytes
 	Tables   time.Duration // writing Parquet, where tables are written
@@ -91,7 +94,8 @@ type message struct {
 // Run is a client's run as the parent saw it.
 type Run struct {
 	Report
-	CPU time.Duration // user and system time of the whole process
+	CPU    time.Duration // user and system time of the whole process
+	Server simweb.Stats  // the web's counters of it; zero without sockets
 }
 
 // Role is what this process was started for; "" when it is no child.

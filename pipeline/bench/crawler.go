@@ -25,7 +25,8 @@ var crawlerGC = GC{Percent: 800, Limit: 56 * mebibyte}
 // crawler is what is measured: fetch client, resolver, pipeline, state and
 // tables, put together as the crawl command does it.
 func crawler(ctx context.Context, t Task, sample func(Sample) error) (rep Report, err error) {
-	roots, err := t.Reach.pool()
+	d := &dialer{Reach: t.Reach}
+	roots, err := d.pool()
 	if err != nil {
 		return rep, err
 	}
@@ -40,7 +41,7 @@ func crawler(ctx context.Context, t Task, sample func(Sample) error) (rep Report
 	defer func() { err = errors.Join(err, resolver.Close()) }()
 	client, err := fetch.New(fetch.Config{
 		UserAgent: userAgent, Signer: signer, Resolver: resolver, Slots: semaphore.NewWeighted(slots),
-		Dial: t.Reach.connect, Allow: []netip.Prefix{loopback}, RootCAs: roots, Timeout: requestTimeout,
+		Dial: d.connect, Allow: []netip.Prefix{loopback}, RootCAs: roots, Timeout: requestTimeout,
 	})
 	if err != nil {
 		return rep, err
@@ -49,7 +50,9 @@ func crawler(ctx context.Context, t Task, sample func(Sample) error) (rep Report
 	if err != nil {
 		return rep, err
 	}
-	return crawl(ctx, t, entries, sites, func() pipeline.Exchange { return client.Open() }, sample)
+	rep, err = crawl(ctx, t, entries, sites, func() pipeline.Exchange { return client.Open() }, sample)
+	rep.Blocked = d.hung.until(time.Now()) // none hangs after the crawl
+	return rep, err
 }
 
 // names is the list of t: its file, or made-up names.

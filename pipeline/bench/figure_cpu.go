@@ -29,9 +29,11 @@ func cpuFigures(ctx context.Context, o Options) ([]Figure, error) {
 			shown("CPU per site: x polite loop with the crawler's GC", "%.3f", medianRatio(runs[0], runs[4], cpuPerSite)),
 		}
 		for i, c := range cs {
-			out = append(out, shown("  "+c.name, "%.3f ms/site, %.0f sites/s, peak %.0f MiB (%v)",
-				medianOf(runs[i], cpuPerSite), medianOf(runs[i], sitesPerSecond),
-				medianOf(runs[i], func(r Run) float64 { return mib(r.Peak) }), c.gc))
+			out = append(out, shown("  "+c.name, "%.3f ms/site, %.0f sites/s", medianOf(runs[i], cpuPerSite), medianOf(runs[i], sitesPerSecond)))
+		}
+		for i, c := range cs {
+			out = append(out, shown(fmt.Sprintf("peak memory, %d sites over sockets: %s", o.Sites, c.name), "%.1f MB",
+				medianOf(runs[i], func(r Run) float64 { return mb(r.Peak) })))
 		}
 		return append(out, shown("CPU: sites, rounds", "%s", fmt.Sprintf("%d, %d", o.Sites, o.Rounds))), nil
 	})

@@ -31,7 +31,7 @@ func parseFigures(_ context.Context, o Options) ([]Figure, error) {
 		out = append(out, shown(fmt.Sprintf("robots.txt of %d bytes, read and asked twice", len(r.Body)), "%.1f µs, %.0f MB/s",
 			cost*1e6, float64(len(r.Body))/1e6/cost))
 	}
-	card := sampleCard(20_000)
+	card := sampleCard(1, cardSize)
 	if v, _ := agentcard.Read(card); v.Kind != agentcard.Is {
 		return nil, fmt.Errorf("the sample card is none: %+v", v)
 	}

@@ -120,30 +120,24 @@ type contender struct {
 	name string
 }
 
-// served is a client's run with the server's counters of it.
-type served struct {
-	Run
-	Server simweb.Stats
-}
-
 // serve runs a client against a web whose counters are set to zero before.
-func (o Options) serve(ctx context.Context, w *web, c contender, sites int, figure string) (served, error) {
+func (o Options) serve(ctx context.Context, w *web, c contender, sites int, figure string) (Run, error) {
 	t := Task{Sites: sites, Reach: w.Reach, GC: c.gc}
 	if c.role == roleCrawler {
 		t.Profile = o.profileOf(figure)
 	}
 	if _, err := w.ask(orderForget); err != nil {
-		return served{}, err
+		return Run{}, err
 	}
 	run, err := start(ctx, c.role, t, nil)
 	if err != nil {
-		return served{}, err
+		return Run{}, err
 	}
-	stats, err := w.ask(orderStats)
-	o.logf("  %-26s %7d sites %8d requests in %8v: %6.0f sites/s, %.3f ms CPU/site, peak %.0f MiB, %d at once, slots used %.3f, %d failed (load %s)",
-		c.name, run.Sites, run.Requests, run.Wall.Round(time.Millisecond), sitesPerSecond(run), cpuPerSite(run), mib(run.Peak),
-		stats.Peak, slotUse(stats.SlotTime, run.Wall, slots), run.Failed, load())
-	return served{run, stats}, err
+	run.Server, err = w.ask(orderStats)
+	o.logf("  %-26s %7d sites %8d requests in %8v: %6.0f sites/s, %.3f ms CPU/site, peak %.1f MB, %d at once, slots used %.3f, %d failed (load %s)",
+		c.name, run.Sites, run.Requests, run.Wall.Round(time.Millisecond), sitesPerSecond(run), cpuPerSite(run), mb(run.Peak),
+		run.Server.Peak, slotsUsed(run), run.Failed, load())
+	return run, err
 }
 
 // rounds runs the contenders in turn, o.Rounds times. The runs are by
@@ -152,11 +146,11 @@ func (o Options) rounds(ctx context.Context, w *web, cs []contender, sites int, 
 	runs := make([][]Run, len(cs))
 	for range o.Rounds {
 		for i, c := range cs {
-			s, err := o.serve(ctx, w, c, sites, figure)
+			r, err := o.serve(ctx, w, c, sites, figure)
 			if err != nil {
 				return nil, err
 			}
-			runs[i] = append(runs[i], s.Run)
+			runs[i] = append(runs[i], r)
 		}
 	}
 	return runs, nil

@@ -64,7 +64,8 @@ type loop struct {
 
 // runLoop asks every site of t once.
 func runLoop(ctx context.Context, t Task, s *signing.Signer) (Report, error) {
-	roots, err := t.Reach.pool()
+	d := &dialer{Reach: t.Reach}
+	roots, err := d.pool()
 	if err != nil {
 		return Report{}, err
 	}
@@ -73,7 +74,7 @@ func runLoop(ctx context.Context, t Task, s *signing.Signer) (Report, error) {
 	var g errgroup.Group
 	for range slots {
 		l := &loop{signer: s, requests: &requests, transport: &http.Transport{
-			DialContext:     t.Reach.dialNamed(),
+			DialContext:     d.named(),
 			TLSClientConfig: &tls.Config{RootCAs: roots, NextProtos: []string{"http/1.1"}},
 		}}
 		l.client = &http.Client{
@@ -94,7 +95,11 @@ func runLoop(ctx context.Context, t Task, s *signing.Signer) (Report, error) {
 		})
 	}
 	err = g.Wait()
-	return Report{Sites: int64(t.Sites), Requests: requests.Load(), Failed: failed.Load(), Wall: time.Since(begun)}, err
+	ended := time.Now()
+	return Report{
+		Sites: int64(t.Sites), Requests: requests.Load(), Failed: failed.Load(),
+		Wall: ended.Sub(begun), Blocked: d.hung.until(ended),
+	}, err
 }
 
 // site asks the three paths of one site and says whether robots.txt was

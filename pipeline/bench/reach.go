@@ -1,12 +1,10 @@
 package bench
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -41,50 +39,11 @@ func (r Reach) pool() (*x509.CertPool, error) {
 // dead says whether nobody answers under a name.
 func (r Reach) dead(host string) bool { return chance(host, "dead") < r.DeadShare }
 
-// connect dials an address of host.
-func (r Reach) connect(ctx context.Context, addr netip.AddrPort, host string) (net.Conn, error) {
-	if r.dead(host) {
-		return nil, hang(ctx)
-	}
-	var d net.Dialer
-	return d.DialContext(ctx, "tcp", netip.AddrPortFrom(addr.Addr(), uint16(r.Port)).String())
-}
-
-// dialNamed is net/http's DialContext: it looks the host up as Go does.
-func (r Reach) dialNamed() func(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: requestTimeout, Resolver: &net.Resolver{
-		PreferGo: true,
-		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, network, r.Resolvers[0])
-		},
-	}}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, err
-		}
-		if r.dead(host) {
-			return nil, hang(ctx)
-		}
-		// The dot keeps the search list of resolv.conf out.
-		return d.DialContext(ctx, network, net.JoinHostPort(host+".", strconv.Itoa(r.Port)))
-	}
-}
-
 // address is one of the web's addresses for a host, without DNS.
 func (r Reach) address(host string) netip.AddrPort {
 	a := loopback.Addr().As4()
 	a[3] = 1 + byte(chance(host, "address")*64)
 	return netip.AddrPortFrom(netip.AddrFrom4(a), uint16(r.Port))
-}
-
-// hang waits as a dial does to which nothing answers.
-func hang(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	<-ctx.Done()
-	return ctx.Err()
 }
 
 // chance is a number from 0 up to 1 that depends on its arguments alone.
