@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"agentcensus/cmd/internal/built"
 )
 
 //go:embed page.html
@@ -79,7 +81,7 @@ func writePage(w io.Writer, r report) error {
 	p := page{
 		Simulated: r.simulated(), Kind: count(r.crawl.get(0, "kind")), Crawl: count(r.crawl.get(0, "crawl")), Doubts: r.doubts,
 		Tiles: tiles(r), HeadlineSQL: headlineSQL, Suppressed: suppressed(r), Dash: noValue,
-		Program: "agentcensus-report " + softwareVersion(), Style: template.CSS(pageCSS), Script: template.JS(pageJS),
+		Program: "agentcensus-report " + built.Version(), Style: template.CSS(pageCSS), Script: template.JS(pageJS),
 		ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(digest[:]),
 	}
 	for i, column := range r.crawl.columns {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agentcensus/cmd/internal/built"
 	"agentcensus/pipeline"
 	"agentcensus/pipeline/fetch"
 	"agentcensus/pipeline/robots"
@@ -306,7 +307,7 @@ func (r *runner) tell(ctx context.Context, crawl *sink.Crawl, x *exchange, p *pi
 
 // finish writes the tables and says what the crawl came to.
 func (r *runner) finish(ctx context.Context, crawl *sink.Crawl) error {
-	facts := sink.Facts{UserAgent: r.identity.userAgent, KeyID: r.identity.keyID, SoftwareVersion: softwareVersion()}
+	facts := sink.Facts{UserAgent: r.identity.userAgent, KeyID: r.identity.keyID, SoftwareVersion: built.Version()}
 	if r.weekly != nil {
 		facts.MissingCheck, facts.OmitCheck = r.weekly.missing, r.weekly.omit
 	}

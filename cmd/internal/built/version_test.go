@@ -1,4 +1,4 @@
-package main
+package built
 
 import (
 	"runtime/debug"
