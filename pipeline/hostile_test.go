@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,24 +26,17 @@ const (
 	maxAllocated = 320 << 20 // bytes allocated in all
 )
 
+// mostDials is how many addresses may be dialled for one host, whatever DNS says.
+const mostDials = 8
+
 // Each named site of the scenarios, hostile ones among them, ends as the
-// scenario says, and no promise is broken on the way. No slot is held longer
-// than a request may take: the checker reads that from the log. Memory stays
-// bounded whatever is sent.
+// scenario says, with every fetch, and no promise is broken on the way. No slot
+// is held longer than a request may take. Memory stays bounded whatever is sent.
 func TestScenarios(t *testing.T) {
 	for _, file := range []string{"hostile.yaml", "sites.yaml", "promises.yaml"} {
 		t.Run(file, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
 			s := loadScenario(t, file)
-			w, err := simweb.Start(t.Context(), simweb.Config{Scenario: s})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := w.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
+			w := startScenario(t, s)
 			spent := watchMemory(t.Context())
 			got := crawlWeb(t, w, listed(listOf(s)), 60, fetch.DefaultTimeout)
 			heap, allocated := spent()
@@ -49,7 +44,69 @@ func TestScenarios(t *testing.T) {
 			if heap > maxHeap || allocated > maxAllocated {
 				t.Errorf("%d bytes of heap at once, at most %d; %d allocated in all, at most %d", heap, maxHeap, allocated, maxAllocated)
 			}
+			dials := map[string]int{}
+			for _, e := range w.Log() {
+				if e.Kind == simweb.KindDial {
+					dials[e.Host]++
+				}
+			}
+			for host, n := range dials {
+				if n > mostDials {
+					t.Errorf("%s dialled %d times, at most %d", host, n, mostDials)
+				}
+			}
 			checkTruth(t, w, listOf(s), got, fetch.DefaultTimeout)
+		})
+	}
+}
+
+// startScenario runs the web of a scenario for the length of a test, which must
+// leave no goroutine behind.
+func startScenario(t *testing.T, s *simweb.Scenario) *simweb.Web {
+	t.Helper()
+	w, err := simweb.Start(t.Context(), simweb.Config{Scenario: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		goleak.VerifyNone(t)
+	})
+	return w
+}
+
+// What one site may make a crawl allocate, the simulated server's part included.
+const maxOfASite = 24 << 20 // bytes
+
+// A site that would fill the memory of a careless crawler costs little, each by
+// itself.
+func TestScenariosCostNoMemory(t *testing.T) {
+	s := loadScenario(t, "hostile.yaml")
+	for _, name := range []string{
+		"gzip-bomb.example", "gzip-bomb-twice.example", "zstd-bomb.example", "zstd-bomb-twice.example", "gzip-zstd-bomb.example",
+		"zstd-gzip-bomb.example", "nothing-bomb.example", "zstd-window.example", "rules-gzip-bomb.example", "header-10mb.example",
+		"header-70kb.example", "endless-headers.example", "endless-body.example", "endless-1xx.example",
+	} {
+		t.Run(strings.TrimSuffix(name, ".example"), func(t *testing.T) {
+			i := slices.Index(s.Names(), name)
+			if i < 0 {
+				t.Fatal("no such site in the scenario")
+			}
+			one := &simweb.Scenario{Only: true, Sites: s.Sites[i : i+1]}
+			w := startScenario(t, one)
+			crawlWeb(t, w, listed(listOf(one)), 1, fetch.DefaultTimeout) // the server makes its bombs
+			checkPromises(t, w, fetch.DefaultTimeout)
+			w.Forget()
+			spent := watchMemory(t.Context())
+			got := crawlWeb(t, w, listed(listOf(one)), 1, fetch.DefaultTimeout)
+			heap, allocated := spent()
+			t.Logf("heap %d KB, allocated %d KB", heap>>10, allocated>>10)
+			if heap > maxOfASite || allocated > maxOfASite {
+				t.Errorf("%d bytes of heap at once, %d allocated, at most %d", heap, allocated, maxOfASite)
+			}
+			checkTruth(t, w, listOf(one), got, fetch.DefaultTimeout)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"strings"
@@ -56,6 +57,61 @@ func entries(w *simweb.Web, n int) iter.Seq2[pipeline.Site, error] {
 	}
 }
 
+// timedSlots knows the longest that a slot was held. A release does not say whose
+// slot it is: that of a visit is taken to last until the visit wants another one,
+// or its fetch is over.
+type timedSlots struct {
+	*semaphore.Weighted
+
+	mu   sync.Mutex
+	most time.Duration
+}
+
+type holderKey struct{}
+
+func (s *timedSlots) Acquire(ctx context.Context, n int64) error {
+	v, ok := ctx.Value(holderKey{}).(*timedVisit)
+	if !ok {
+		return errors.New("a slot for no fetch")
+	}
+	v.done()
+	err := s.Weighted.Acquire(ctx, n)
+	if err == nil {
+		v.since = time.Now()
+	}
+	return err
+}
+
+func (s *timedSlots) longest() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most
+}
+
+// timedVisit is a visit that is known to the slots. Like a visit it serves one
+// goroutine at a time.
+type timedVisit struct {
+	*fetch.Visit
+	slots *timedSlots
+	since time.Time // when its slot was acquired; zero without one
+}
+
+func (v *timedVisit) Fetch(ctx context.Context, r fetch.Request) fetch.Answer {
+	defer v.done()
+	return v.Visit.Fetch(context.WithValue(ctx, holderKey{}, v), r)
+}
+
+func (v *timedVisit) done() {
+	if v.since.IsZero() {
+		return
+	}
+	held := time.Since(v.since)
+	v.since = time.Time{}
+	v.slots.mu.Lock()
+	defer v.slots.mu.Unlock()
+	v.slots.most = max(v.slots.most, held)
+}
+
 // crawlWeb crawls sites of w over sockets.
 func crawlWeb(t *testing.T, w *simweb.Web, sites iter.Seq2[pipeline.Site, error], slots int, timeout time.Duration) map[int64]pipeline.Result {
 	t.Helper()
@@ -68,17 +124,26 @@ func crawlWeb(t *testing.T, w *simweb.Web, sites iter.Seq2[pipeline.Site, error]
 			t.Error(err)
 		}
 	}()
+	timed := &timedSlots{Weighted: semaphore.NewWeighted(int64(slots))}
 	client, err := fetch.New(fetch.Config{
 		UserAgent: "SampleBot/1.0 (+https://bot.example/)", Signer: unsigned{}, Resolver: resolver,
-		Slots: semaphore.NewWeighted(int64(slots)), Dial: w.Dial, RootCAs: w.Roots(),
+		Slots: timed, Dial: w.Dial, RootCAs: w.Roots(),
 		Timeout: timeout,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		if d := timed.longest(); d > timeout+scheduling {
+			t.Errorf("P7: a slot was held for %v, of which a request has %v", d, timeout)
+		}
+		if !timed.TryAcquire(int64(slots)) {
+			t.Error("P4: not every slot was given back")
+		}
+	}()
 	kept := &results{byRank: map[int64]pipeline.Result{}}
 	if err := pipeline.Run(t.Context(), pipeline.Config{
-		Sites: sites, Open: func() pipeline.Exchange { return client.Open() }, Sink: kept,
+		Sites: sites, Open: func() pipeline.Exchange { return &timedVisit{Visit: client.Open(), slots: timed} }, Sink: kept,
 		Slots: slots, Tokens: []string{"agentcensus"}, RobotsMode: robots.RFC9309,
 	}); err != nil {
 		t.Fatal(err)

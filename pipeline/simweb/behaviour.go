@@ -3,6 +3,7 @@ package simweb
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,11 +26,14 @@ type behaviour struct {
 	robots, card effect
 	denies       [2]string // why a robots.txt disallows the card path and the legacy one: "", "star_group" or "named_group"
 	deniesHome   bool      // it disallows "/" too, though not both card paths
+	deniesMore   []string  // what else it disallows, as in Entry.Denies
 	template     *template // of the card in the body
 	hops         hops
-	unread       bool // nothing of the plain answer's body can be decoded
+	unread       bool          // nothing of the plain answer's body can be decoded
+	delay        time.Duration // before its header
 	// custom marks an answer of a scenario whose meaning only the scenario can say.
 	custom bool
+	shuts  bool // a custom answer ends the site when it is its robots.txt
 }
 
 // effect is what a crawl reports of one fetch.
@@ -77,20 +81,26 @@ const (
 	cardLimit   = 262_144
 )
 
-// denied lists the paths that b as a robots.txt disallows.
+// denied lists what b as a robots.txt disallows, as in Entry.Denies.
 func (b *behaviour) denied() []string {
-	var out []string
+	out := slices.Clone(b.deniesMore)
 	for i, path := range [...]string{CardPath, LegacyPath} {
 		if b.denies[i] != "" {
 			out = append(out, path)
 		}
+	}
+	if b.deniesHome {
+		out = append(out, "/$")
 	}
 	return out
 }
 
 // closes says whether b as a robots.txt ends the site.
 func (b *behaviour) closes() bool {
-	return b.robots.outcome != "" && b.robots.outcome != "rules" && b.robots.outcome != "no_rules" && !b.custom
+	if b.custom {
+		return b.shuts
+	}
+	return b.robots.outcome != "" && b.robots.outcome != "rules" && b.robots.outcome != "no_rules"
 }
 
 func text(s string) func(*plan, string, string) []byte {

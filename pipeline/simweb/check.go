@@ -44,27 +44,31 @@ func (w *Web) Check(l Limits) []Violation { return Check(w.Log(), l) }
 func Check(log []Entry, l Limits) []Violation {
 	l = l.withDefaults()
 	c := &checker{limits: l, nonces: map[string]string{}}
-	bySite := map[string][]Entry{}
-	var requests []Entry
 	for _, e := range log {
 		c.optedOut(e)
 		switch e.Kind {
 		case KindDial:
 			c.dial(e)
 		case KindRequest:
-			requests = append(requests, e)
 			c.request(e)
-			if !slices.Contains(l.Own, requestHost(e)) {
-				site := strings.TrimPrefix(requestHost(e), "www.")
-				bySite[site] = append(bySite[site], e)
-			}
-		case KindHandshake:
-			c.duration(e, "handshake")
 		}
 	}
-	c.inFlight(log)
-	for _, site := range sortedKeys(bySite) {
-		c.site(bySite[site])
+	spans := spansOf(log, l.Slack)
+	bySite := map[string][]span{}
+	for _, s := range spans {
+		c.duration(s)
+		host := s.host
+		if s.asked() {
+			host = requestHost(s.entry)
+		}
+		if !slices.Contains(l.Own, host) {
+			site := strings.TrimPrefix(host, "www.")
+			bySite[site] = append(bySite[site], s)
+		}
+	}
+	c.inFlight(spans)
+	for _, name := range sortedKeys(bySite) {
+		c.site(bySite[name])
 	}
 	return c.found
 }
@@ -100,7 +104,7 @@ func (c *checker) optedOut(e Entry) {
 	}
 }
 
-// dial: public addresses (P12), port 443 (P2), five seconds (P7).
+// dial: public addresses (P12), port 443 (P2).
 func (c *checker) dial(e Entry) {
 	a, err := netip.ParseAddrPort(e.Addr)
 	if err != nil || !public(a.Addr()) {
@@ -109,18 +113,18 @@ func (c *checker) dial(e Entry) {
 	if err == nil && a.Port() != 443 {
 		c.report("P2", e, "dialled port %d", a.Port())
 	}
-	c.duration(e, "dial")
 }
 
-func (c *checker) duration(e Entry, what string) {
-	if d := e.End.Sub(e.Start); d > c.limits.Timeout+c.limits.Slack {
-		c.report("P7", e, "a %s of %v", what, d)
+// duration: five seconds from the first dial to the end, not five for each of
+// dial, handshake, header and body (P7).
+func (c *checker) duration(s span) {
+	if d := s.end.Sub(s.start); d > c.limits.Timeout+c.limits.Slack {
+		c.report("P7", s.entry, "%v from the first dial to the end of its %s", d, s.entry.Kind)
 	}
 }
 
 // request: what every request must be whatever it is for.
 func (c *checker) request(e Entry) {
-	c.duration(e, "request")
 	if e.Method != "GET" || !strings.HasSuffix(e.Line, " HTTP/1.1") {
 		c.report("P2", e, "request line %q", e.Line)
 	}
@@ -159,24 +163,15 @@ func nonceOf(input string) string {
 	return nonce
 }
 
-// inFlight: never more at once over all sites (P4). A handshake without a
-// request counts like one, a connection that was dropped before it does not.
-func (c *checker) inFlight(log []Entry) {
+// inFlight: never more at once over all sites, dials included (P4).
+func (c *checker) inFlight(spans []span) {
 	type edge struct {
 		at time.Time
 		by int
 	}
-	asked := map[int64]bool{}
-	for _, e := range log {
-		if e.Kind == KindRequest {
-			asked[e.Conn] = true
-		}
-	}
 	var edges []edge
-	for _, e := range log {
-		if e.Kind == KindRequest || e.Kind == KindHandshake && e.Host != "" && !asked[e.Conn] {
-			edges = append(edges, edge{e.Start, 1}, edge{e.End, -1})
-		}
+	for _, s := range spans {
+		edges = append(edges, edge{s.start, 1}, edge{s.end, -1})
 	}
 	// At one instant what ends comes before what starts.
 	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.by, b.by)) })
@@ -187,76 +182,6 @@ func (c *checker) inFlight(log []Entry) {
 	}
 	if most > c.limits.InFlight {
 		c.found = append(c.found, Violation{Promise: "P4", Detail: fmt.Sprintf("%d requests in flight, at most %d allowed", most, c.limits.InFlight)})
-	}
-}
-
-// site judges the requests of one site, apex and www, in the order they began.
-func (c *checker) site(requests []Entry) {
-	slices.SortStableFunc(requests, func(a, b Entry) int { return a.Start.Compare(b.Start) })
-	var (
-		asked   = map[string]bool{}     // URLs
-		origins = map[string]bool{}     // whose robots.txt was asked
-		depth   = map[string]int{}      // redirects by which a URL was reached
-		denied  = map[string]bool{}     // URLs that a robots.txt disallows
-		closed  string                  // the robots.txt that ended the site
-		rulesOf = map[string][]string{} // URLs to the origins whose robots.txt led there, itself included
-		until   time.Time
-	)
-	for _, e := range requests {
-		u := e.Origin + e.Path
-		_, linked := depth[u]
-		path, _, _ := strings.Cut(e.Path, "?")
-		three := e.Path == RobotsPath || e.Path == CardPath || e.Path == LegacyPath
-
-		if asked[u] {
-			c.report("P3", e, "%s asked again", u)
-		}
-		if e.Start.Before(until) {
-			c.report("P5", e, "%s begun before the request before it ended", u)
-		}
-		if !three && !linked {
-			c.report("P2", e, "%s is none of the three paths and no redirect led there", u)
-		}
-		if linked && !three && depth[u] > c.limits.Hops {
-			c.report("P6", e, "%s lies %d redirects away", u, depth[u])
-		}
-		// A redirect of one origin's robots.txt may lead anywhere in it before
-		// there are rules; the first request to it is robots.txt all the same.
-		if e.Path != RobotsPath && !origins[e.Origin] {
-			c.report("P1", e, "%s asked before the robots.txt of its origin", u)
-		}
-		if denied[e.Origin+path] {
-			c.report("P1", e, "%s is disallowed", u)
-		}
-		if e.Path == RobotsPath {
-			rulesOf[u] = append(rulesOf[u], e.Origin)
-		}
-		// The redirects of the robots.txt that closes a site may be followed.
-		if closed != "" && len(rulesOf[u]) == 0 {
-			c.report("P1", e, "%s asked although %s closed the site", u, closed)
-		}
-
-		asked[u] = true
-		until = e.End
-		if e.Path == RobotsPath {
-			origins[e.Origin] = true
-		}
-		// Rules reached by redirects hold for the origin that was asked first
-		// (RFC 9309, section 2.3.1.2).
-		for _, o := range rulesOf[u] {
-			for _, p := range e.Denies {
-				denied[o+p] = true
-			}
-		}
-		if e.Closes {
-			closed = u
-		}
-		if to := target(e); to != "" {
-			if d, ok := depth[to]; !ok || depth[u]+1 < d {
-				depth[to] = depth[u] + 1
-			}
-			rulesOf[to] = append(rulesOf[to], rulesOf[u]...)
-		}
 	}
 }
 

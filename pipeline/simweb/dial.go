@@ -1,6 +1,7 @@
 package simweb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -19,12 +20,15 @@ func (w *Web) Dial(ctx context.Context, addr netip.AddrPort, host string) (net.C
 	e.End = w.cfg.Now()
 	if err != nil {
 		e.Fault = err.Error()
+		w.log.add(e)
+		return nil, err
 	}
+	e.Conn, e.Remote = c.flight.id, c.LocalAddr().String()
 	w.log.add(e)
-	return c, err
+	return c, nil
 }
 
-func (w *Web) divert(ctx context.Context, addr netip.AddrPort, host string) (net.Conn, error) {
+func (w *Web) divert(ctx context.Context, addr netip.AddrPort, host string) (*clientConn, error) {
 	fail := func(err error) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(addr), Err: err}
 	}
@@ -46,6 +50,8 @@ func (w *Web) divert(ctx context.Context, addr netip.AddrPort, host string) (net
 		case <-w.done:
 			return nil, fail(fmt.Errorf("the simulated web is closed: %w", syscall.ENETUNREACH))
 		}
+	case p.link == linkSlow && !w.sleep(linkTime, ctx.Done()):
+		return nil, fail(cmp.Or(ctx.Err(), error(syscall.ENETUNREACH)))
 	}
 	to := w.listen[p.seed%uint64(len(w.listen))].Addr()
 	var d net.Dialer

@@ -23,7 +23,8 @@ const (
 
 // bombs are made when they are first asked for.
 type bombs struct {
-	gzip, twice, zstd onceBytes
+	gzip, zstd, nothing onceBytes
+	nested              [4]onceBytes // gzip or zstd around gzip or zstd
 }
 
 type onceBytes struct {
@@ -104,6 +105,48 @@ func gzipBomb(b *bombs) ([]byte, error) {
 	return b.gzip.get(func() ([]byte, error) { return repeated(gzipped) })
 }
 
+func zstdBomb(b *bombs) ([]byte, error) {
+	return b.zstd.get(func() ([]byte, error) { return repeated(zstded) })
+}
+
+// nested wraps a bomb in one more coding; number is its place in bombs.nested.
+func nested(number int, inner func(*bombs) ([]byte, error), outer func(io.Reader) ([]byte, error)) func(*bombs) ([]byte, error) {
+	return func(b *bombs) ([]byte, error) {
+		return b.nested[number].get(func() ([]byte, error) {
+			once, err := inner(b)
+			if err != nil {
+				return nil, err
+			}
+			return outer(bytes.NewReader(once))
+		})
+	}
+}
+
+// A nothing_bomb unpacks to nothingParts times nothings empty gzip members of 23
+// bytes, 48 MB, which unpack to nothing.
+const (
+	nothings     = 1 << 16
+	nothingParts = 32
+)
+
+func nothing(b *bombs) ([]byte, error) {
+	return b.nothing.get(func() ([]byte, error) {
+		var empty bytes.Buffer
+		z := gzip.NewWriter(&empty)
+		z.Name = "no" // makes them 23 bytes: no limit of a reader falls between two
+		if err := z.Close(); err != nil {
+			return nil, err
+		}
+		part, err := zstded(bytes.NewReader(bytes.Repeat(empty.Bytes(), nothings)))
+		return bytes.Repeat(part, nothingParts), err
+	})
+}
+
+// giantWindow is a zstd frame that wants 1 GiB of memory (RFC 8878, section
+// 3.1.1.1.2) for the empty block in it; no client need have more than 8 MiB (RFC
+// 9659, section 3).
+const giantWindow = "\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00"
+
 func encodings() []*behaviour {
 	const disallow = "User-agent: *\nDisallow: /\n"
 	rulesEffect := effect{"rules", byStar, 200}
@@ -123,22 +166,25 @@ func encodings() []*behaviour {
 	}
 	for _, b := range list {
 		b.denies = [2]string{star, star}
+		b.everything()
 	}
 	bad := effect{"protocol_error", "content_encoding", 200}
 	return append(list,
 		bomb("gzip_bomb", "gzip", gzipBomb),
-		bomb("gzip_bomb_twice", "gzip, gzip", func(b *bombs) ([]byte, error) {
-			return b.twice.get(func() ([]byte, error) {
-				once, err := gzipBomb(b)
-				if err != nil {
-					return nil, err
-				}
-				return gzipped(bytes.NewReader(once))
-			})
-		}),
-		bomb("zstd_bomb", "zstd", func(b *bombs) ([]byte, error) {
-			return b.zstd.get(func() ([]byte, error) { return repeated(zstded) })
-		}),
+		bomb("zstd_bomb", "zstd", zstdBomb),
+		bomb("gzip_bomb_twice", "gzip, gzip", nested(0, gzipBomb, gzipped)),
+		bomb("gzip_zstd_bomb", "gzip, zstd", nested(1, gzipBomb, zstded)),
+		bomb("zstd_gzip_bomb", "zstd, gzip", nested(2, zstdBomb, gzipped)),
+		bomb("zstd_bomb_twice", "zstd, zstd", nested(3, zstdBomb, zstded)),
+		func() *behaviour {
+			b := bomb("nothing_bomb", "gzip, zstd", nothing)
+			b.bytes, b.robotsBytes, b.robots, b.card = 0, 0, bad, bad
+			return b
+		}(),
+		&behaviour{
+			name: "zstd_window", status: 200, header: textType + "Content-Encoding: zstd\r\n",
+			body: text(giantWindow), robots: bad, card: bad, unread: true,
+		},
 		&behaviour{
 			name: "gzip_broken", status: 200, header: textType + "Content-Encoding: gzip\r\n",
 			body: text("this is not gzip at all"), robots: bad, card: bad, unread: true,
@@ -146,6 +192,7 @@ func encodings() []*behaviour {
 		&behaviour{
 			name: "encoding_unknown", status: 200, header: textType + "Content-Encoding: br\r\n",
 			body: text("\x0b\x02\x80sim\x03"), robots: bad, card: bad, unread: true,
+			bytes: Unsure, // nobody says how many a body that cannot be decoded has
 		},
 	)
 }

@@ -76,10 +76,14 @@ func (w *Web) FateAt(epoch int, rank int64, name string) Fate {
 	if p == nil {
 		return Fate{Outcome: "dns_not_found", Reason: "not_found"}
 	}
-	if p.expect != nil {
-		return *p.expect
+	if p.expect == nil {
+		return p.fate(name)
 	}
-	return p.fate(name)
+	f := *p.expect
+	if f.Fetches == nil && p.composes() {
+		f.Fetches = p.fate(name).Fetches
+	}
+	return f
 }
 
 // fate walks the plan as the flow of a crawl has it. What each answer means is
@@ -90,8 +94,17 @@ func (p *plan) fate(host string) Fate {
 		f.Outcome, f.Reason = e.outcome, e.reason
 		// Without an address to dial there is no fetch.
 		if !strings.HasPrefix(e.outcome, "dns_") && e.outcome != "private_address" {
-			f.Fetches = []FetchFate{{Path: RobotsPath, Outcome: e.outcome, Reason: e.reason}}
+			row := FetchFate{Path: RobotsPath, Outcome: e.outcome, Reason: e.reason}
+			if p.at(host).shake == shakeClientCert {
+				row.Requests = 1 // written before the alert came
+			}
+			f.Fetches = []FetchFate{row}
 		}
+		return f
+	}
+	if p.late(host) {
+		f.Outcome, f.Reason = "timeout", "headers"
+		f.Fetches = []FetchFate{{Path: RobotsPath, Outcome: f.Outcome, Reason: f.Reason, Requests: 1}}
 		return f
 	}
 	v := visit{plan: p, known: map[string]bool{}, robots: map[string]*policy{}}

@@ -12,6 +12,7 @@ import (
 // before its last write or the client by closing. Without the client's end a
 // request that a crawler gave up would seem to overlap the next one.
 type flight struct {
+	id  int64 // number of the connection
 	log *journal
 	now func() time.Time
 
@@ -102,7 +103,7 @@ func (fs *flights) take(w wire, web *Web) *flight {
 	defer fs.mu.Unlock()
 	f := fs.open[w]
 	if f == nil {
-		f = &flight{log: &web.log, now: web.cfg.Now, ended: make(chan struct{})}
+		f = &flight{id: web.conns.Add(1), log: &web.log, now: web.cfg.Now, ended: make(chan struct{})}
 		fs.open[w] = f
 	}
 	return f

@@ -45,6 +45,8 @@ func slow() []*behaviour {
 		broken("stalled_body", "timeout", "body", 200, 10, func(x *exchange) bool {
 			return x.some(append(x.head(200, textType), "Content-Length: 1000\r\n\r\n0123456789"...)) && x.hang()
 		}),
+		late("late_headers", 0),
+		late("late_body", bodyTime),
 		broken("endless_headers", "protocol_error", "headers_too_large", 0, 0, func(x *exchange) bool {
 			return x.some(x.head(200, "")) && x.drip(strings.Repeat("X-Filler: "+strings.Repeat("a", 90)+"\r\n", 40), 0)
 		}),
@@ -60,6 +62,20 @@ func slow() []*behaviour {
 			}
 			return x.last([]byte("\r\nContent-Length: 0\r\n\r\n"))
 		}),
+		{
+			name: "header_60kb", robots: robotsByStatus(404), card: cardByStatus(404),
+			play: func(x *exchange) bool { return x.reply(404, bigHeader(60), nil) },
+		},
+		broken("header_70kb", "protocol_error", "headers_too_large", 0, 0, func(x *exchange) bool {
+			return x.reply(404, bigHeader(70), nil)
+		}),
+		{
+			name: "endless_body", bytes: cardLimit, robotsBytes: robotsLimit,
+			robots: effect{"no_rules", "no_line", 200}, card: effect{"too_large", "", 200},
+			play: func(x *exchange) bool {
+				return x.some(x.head(200, textType+"Transfer-Encoding: chunked\r\n\r\n")) && x.drip("4000\r\n"+strings.Repeat("c", 0x4000)+"\r\n", 0)
+			},
+		},
 		broken("endless_1xx", "protocol_error", "too_many_1xx", 0, 0, func(x *exchange) bool {
 			return x.drip("HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n", 0)
 		}),
@@ -71,6 +87,38 @@ func slow() []*behaviour {
 			},
 		},
 	}
+}
+
+// bigHeader is about so many KB of header, in fields of 1 KB.
+func bigHeader(kb int) string {
+	return strings.Repeat("X-Filler: "+strings.Repeat("f", 1012)+"\r\n", kb)
+}
+
+// late is a 404 whose header comes late, and whose body takes long after that: in
+// time when only the header is late.
+func late(name string, body time.Duration) *behaviour {
+	b := &behaviour{name: name, delay: headTime, bytes: 10, robots: robotsByStatus(404), card: cardByStatus(404)}
+	if body > 0 {
+		b.bytes, b.robots, b.card = Unsure, effect{"timeout", "body", 404}, effect{"timeout", "body", 404}
+	}
+	b.play = func(x *exchange) bool {
+		if !x.web.sleep(headTime, x.peer.flight.ended) {
+			return false
+		}
+		if body == 0 {
+			return x.reply(404, textType, []byte("not found\n"))
+		}
+		if !x.some(append(x.head(404, textType), "Content-Length: 10\r\n\r\n"...)) {
+			return false
+		}
+		for _, c := range []byte("not found") {
+			if !x.some([]byte{c}) || !x.web.sleep(body/9, x.peer.flight.ended) {
+				return false
+			}
+		}
+		return x.last([]byte("\n"))
+	}
+	return b
 }
 
 func breaking() []*behaviour {
@@ -152,7 +200,7 @@ func malformed() []*behaviour {
 		broken("status_099", err, "status", 99, 0, raw(99, "HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n", true)),
 		broken("status_999", err, "status", 999, 0, raw(999, "HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n", true)),
 		broken("header_colonless", err, "malformed", 0, 0, raw(200, "HTTP/1.1 200 OK\r\nno colon here\r\nContent-Length: 0\r\n\r\n", true)),
-		broken("upgrade_101", err, "upgrade", 0, 0, raw(101, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: sim\r\nConnection: Upgrade\r\n\r\n", false)),
+		broken("upgrade_101", err, "upgrade", 101, 0, raw(101, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: sim\r\nConnection: Upgrade\r\n\r\n", false)),
 		broken("two_lengths", err, "content_length", 0, 0, raw(200, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\n0123456", false)),
 		broken("negative_length", err, "content_length", 0, 0, raw(200, "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n01234", false)),
 		broken("chunk_lies", err, "transfer_encoding", 200, Unsure, raw(200, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n0123456789\r\n0\r\n\r\n", false)),

@@ -12,7 +12,7 @@ import (
 // The kinds of log entries.
 const (
 	KindDNS       = "dns"       // one question to the DNS server
-	KindDial      = "dial"      // one call of Web.Dial
+	KindDial      = "dial"      // one call of Web.Dial, of the connection it brought if any
 	KindConn      = "conn"      // one accepted connection, from accept to close
 	KindHandshake = "handshake" // one TLS handshake, from accept
 	KindRequest   = "request"   // one request, see Entry.Start
@@ -42,8 +42,10 @@ type Entry struct {
 	Remote    string `json:"remote,omitempty"`    // client's address
 	Addr      string `json:"addr,omitempty"`      // address dialled, or type of question
 	Fault     string `json:"fault,omitempty"`     // of a handshake or dial
-	// Denies are paths that a served robots.txt disallows to the bot, Closes says
-	// that it ended the site: stated beside the template, never parsed from it.
+	// Denies are beginnings of paths that the answer, read as a robots.txt, disallows
+	// to the bot (the whole path when it ends in $); Closes says that it then ends
+	// the site. Any answer may be read so, by a redirect. Both are stated beside the
+	// answer, never parsed from it.
 	Denies []string `json:"denies,omitempty"`
 	Closes bool     `json:"closes,omitempty"`
 }

@@ -1,6 +1,9 @@
 package simweb
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // plan is what one site does: its fate, drawn from the seed and the name or said
 // by a scenario. It is made anew for every question, so that memory does not
@@ -36,9 +39,20 @@ const (
 	linkGood link = iota
 	linkRefused
 	linkBlackHole
+	linkSlow // connects after linkTime
 )
 
-var links = map[string]link{"ok": linkGood, "refused": linkRefused, "black_hole": linkBlackHole}
+var links = map[string]link{"ok": linkGood, "refused": linkRefused, "black_hole": linkBlackHole, "slow": linkSlow}
+
+// What is late is in time by itself: each delay is well within the five seconds
+// of a request, and all of them together are not.
+const (
+	linkTime    = 1500 * time.Millisecond
+	shakeTime   = 1500 * time.Millisecond
+	headTime    = 2500 * time.Millisecond // before the header of an answer
+	bodyTime    = 4 * time.Second         // before the last byte of its body
+	requestTime = 5 * time.Second
+)
 
 // handshake is how a host does TLS.
 type handshake int
@@ -57,12 +71,18 @@ const (
 	shakeDrip // a byte each 100 ms
 	shakeEOF
 	shakePlain
+	shakeLate // answers after shakeTime
+	shakeAlertFailure
+	shakeAlertInternal
+	shakeClientCert // asks for a certificate, and refuses who has none by an alert
 )
 
 var handshakes = map[string]handshake{
 	"ok": shakeGood, "expired": shakeExpired, "not_yet_valid": shakeNotYetValid, "wrong_name": shakeWrongName,
 	"unknown_ca": shakeUnknownCA, "self_signed": shakeSelfSigned, "tls10": shakeTLS10, "rsa_kex": shakeRSAKex,
 	"alert": shakeAlert, "stall": shakeStall, "drip": shakeDrip, "eof": shakeEOF, "plain_http": shakePlain,
+	"late": shakeLate, "alert_handshake_failure": shakeAlertFailure, "alert_internal_error": shakeAlertInternal,
+	"client_cert": shakeClientCert,
 }
 
 var handshakeEffects = map[handshake]effect{
@@ -78,6 +98,10 @@ var handshakeEffects = map[handshake]effect{
 	shakeDrip:        {outcome: "timeout", reason: "handshake"},
 	shakeEOF:         {outcome: "tls_handshake", reason: "eof"},
 	shakePlain:       {outcome: "tls_handshake", reason: "other"},
+
+	shakeAlertFailure:  {outcome: "tls_handshake", reason: "cipher"}, // no common parameters
+	shakeAlertInternal: {outcome: "tls_handshake", reason: "alert"},
+	shakeClientCert:    {outcome: "tls_handshake", reason: "alert"},
 }
 
 // topology is how the apex of a site leads to its www name.
@@ -118,6 +142,22 @@ func (p *plan) unreachable() effect {
 	return handshakeEffects[p.shake]
 }
 
+// late says whether the first request to host is late in so many phases that its
+// time is over before the header of its answer.
+func (p *plan) late(host string) bool {
+	if _, moved := p.moved(host, RobotsPath); moved {
+		return false
+	}
+	d := p.answer(host, RobotsPath).delay
+	if at := p.at(host); at.link == linkSlow {
+		d += linkTime
+	}
+	if p.at(host).shake == shakeLate {
+		d += shakeTime
+	}
+	return d > requestTime
+}
+
 // moved gives the host to which a path of host is redirected.
 func (p *plan) moved(host, path string) (string, bool) {
 	if host != p.base {
@@ -155,6 +195,12 @@ func (p *plan) answer(host, path string) *behaviour {
 		return p.all["html"]
 	}
 	return p.all["not_found"]
+}
+
+// composes says whether the plan knows its whole fate: no answer is written out,
+// and www is as the apex.
+func (p *plan) composes() bool {
+	return p.www == nil && p.paths == nil && !p.robots.custom && !p.card1.custom && !p.card2.custom
 }
 
 // plan draws the plan of a name; nil when the name does not exist.

@@ -26,17 +26,17 @@ func robotsFiles() []*behaviour {
 		rules("robots_other_bots", "allowed_by_rule", "User-agent: GreedyBot\nUser-agent: OtherBot\nDisallow: /\n\nUser-agent: *\nAllow: /\n", "", ""),
 		rules("robots_named_allow", "allowed_by_rule", "User-agent: *\nDisallow: /\n\nUser-agent: BOT\nAllow: /\n", "", ""),
 		rules("robots_well_known_allow", "allowed_by_rule", "User-agent: *\nDisallow: /\nAllow: /.well-known/\n", "", "").withoutHome(),
-		rules("robots_disallow", byStar, "User-agent: *\nDisallow: /\n", star, star),
-		rules("robots_disallow_crlf", byStar, "user-agent:*\r\ndisallow:/\r\n", star, star),
-		rules("robots_well_known", byStar, "User-agent: *\nDisallow: /.well-known/\n", star, star),
+		rules("robots_disallow", byStar, "User-agent: *\nDisallow: /\n", star, star).everything(),
+		rules("robots_disallow_crlf", byStar, "user-agent:*\r\ndisallow:/\r\n", star, star).everything(),
+		rules("robots_well_known", byStar, "User-agent: *\nDisallow: /.well-known/\n", star, star).more("/.well-known/"),
 		rules("robots_pattern", byStar, "User-agent: *\nDisallow: /*.json$\n", star, star),
-		rules("robots_disallow_named", byNamed, "User-agent: *\nAllow: /\n\nUser-agent: BOT\nDisallow: /\n", named, named),
+		rules("robots_disallow_named", byNamed, "User-agent: *\nAllow: /\n\nUser-agent: BOT\nDisallow: /\n", named, named).everything(),
 		rules("robots_disallow_card", byStar, "User-agent: *\nDisallow: /.well-known/agent-card.json\n", star, ""),
 		rules("robots_disallow_legacy", "allowed_by_absence", "User-agent: *\nDisallow: /.well-known/agent.json\n", "", star),
 		rules("robots_disallow_card_named", byNamed, "User-agent: BOT\nDisallow: /.well-known/agent-card\n", named, ""),
-		rules("robots_bom", byStar, "\ufeffUser-agent: *\nDisallow: /\n", star, star),
-		rules("robots_html_type", "allowed_by_absence", "User-agent: *\nDisallow: /private\n", "", "").with(htmlType),
-		rules("robots_utf16", byStar, utf16LE("User-agent: *\nDisallow: /\n"), star, star),
+		rules("robots_bom", byStar, "\ufeffUser-agent: *\nDisallow: /\n", star, star).everything(),
+		rules("robots_html_type", "allowed_by_absence", "User-agent: *\nDisallow: /private\n", "", "").with(htmlType).more("/private"),
+		rules("robots_utf16", byStar, utf16LE("User-agent: *\nDisallow: /\n"), star, star).everything(),
 		rules("robots_tie", "allowed_by_tie", "User-agent: *\nDisallow: /.well-known/\nAllow: /.well-known/\n", "", ""),
 		noRules("robots_comment", "# nothing is forbidden here\n\n", "empty"),
 		noRules("robots_text", "There are no robots in our shop.\n", "no_line"),
@@ -104,6 +104,14 @@ func (b *behaviour) withoutHome() *behaviour {
 	b.deniesHome = true
 	return b
 }
+
+// more adds what b disallows beyond the two card paths.
+func (b *behaviour) more(denies ...string) *behaviour {
+	b.deniesMore = denies
+	return b
+}
+
+func (b *behaviour) everything() *behaviour { return b.more("/") }
 
 func noRules(name, file, reason string) *behaviour {
 	b := rules(name, "", file, "", "")

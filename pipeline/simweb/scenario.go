@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 
@@ -58,9 +59,11 @@ type Play struct {
 	Location string   `yaml:"location"`
 	Body     string   `yaml:"body"`
 	Repeat   int      `yaml:"repeat"` // the body so many times over
-	// Denies are the card paths that the body, as a robots.txt, disallows; it is
-	// for the log's Entry.Denies.
+	// Denies is what the body, as a robots.txt, disallows, and Closes says that the
+	// answer would end the site: for the log, see Entry. That 429, 5xx and a
+	// redirect that leads out of the site do needs no saying.
 	Denies []string `yaml:"denies"`
+	Closes bool     `yaml:"closes"`
 }
 
 // ScenarioExpected is what a crawl must report.
@@ -188,6 +191,8 @@ func (site *ScenarioSite) check(all catalogue) error {
 
 func (p *Play) check(all catalogue) error {
 	switch {
+	case p.Do != "" && (len(p.Denies) > 0 || p.Closes):
+		return fmt.Errorf("%q is a behaviour: what it denies and closes stands beside it", p.Do)
 	case p.Do != "" && (p.Status != 0 || p.Body != "" || p.Location != "" || len(p.Headers) > 0):
 		return fmt.Errorf("%q is a behaviour: it takes no status, headers, location or body", p.Do)
 	case p.Do != "" && all[p.Do] == nil:
@@ -196,6 +201,11 @@ func (p *Play) check(all catalogue) error {
 		return fmt.Errorf("status %d is not from 100 to 999", p.Status)
 	case p.Repeat < 0 || p.Repeat*len(p.Body) > 64<<20:
 		return fmt.Errorf("repeat %d makes more than 64 MB", p.Repeat)
+	}
+	for _, d := range p.Denies {
+		if !strings.HasPrefix(d, "/") {
+			return fmt.Errorf("%q denies no path", d)
+		}
 	}
 	for _, h := range p.Headers {
 		if name, _, ok := strings.Cut(h, ":"); !ok || name == "" || strings.ContainsAny(h, "\r\n") {
@@ -222,13 +232,9 @@ func (p *Play) behaviour(all catalogue) *behaviour {
 	if p.Do != "" {
 		return all[p.Do]
 	}
-	b := &behaviour{name: "written_out", custom: true}
-	for i, path := range [...]string{CardPath, LegacyPath} {
-		for _, d := range p.Denies {
-			if d == path {
-				b.denies[i] = star
-			}
-		}
+	b := &behaviour{
+		name: "written_out", custom: true, deniesMore: p.Denies,
+		shuts: p.Closes || p.Status < 200 || p.Status == http.StatusTooManyRequests || p.Status >= 500,
 	}
 	b.play = func(x *exchange) bool {
 		var header strings.Builder

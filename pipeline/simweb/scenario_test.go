@@ -30,6 +30,8 @@ func TestScenarioErrors(t *testing.T) {
 		{"behaviour with a body", "sites:\n  - name: a.example\n    card: {do: html, body: x}\n", `takes no status`},
 		{"status", "sites:\n  - name: a.example\n    card: {status: 20}\n    expect: {outcome: card}\n", `status 20`},
 		{"header", "sites:\n  - name: a.example\n    card: {status: 200, headers: [oops]}\n    expect: {outcome: card}\n", `no header line`},
+		{"behaviour with rules", "sites:\n  - name: a.example\n    card: {do: html, denies: [/a]}\n", `stands beside it`},
+		{"no path", "sites:\n  - name: a.example\n    robots: {status: 200, denies: [a]}\n    expect: {outcome: card}\n", `denies no path`},
 		{"too large", "sites:\n  - name: a.example\n    card: {status: 200, body: abcd, repeat: 100000000}\n    expect: {outcome: card}\n", `64 MB`},
 		{"no YAML", "sites: [", ""},
 		{"a tag without a value", "only: yes\nsites: !0 ", "cannot be read"},
@@ -59,17 +61,33 @@ func TestScenariosExpectTheirFates(t *testing.T) {
 		for i := range s.Sites {
 			site := &s.Sites[i]
 			p := w.plan(site.Name, 0)
-			if p.robots.custom || p.card1.custom || p.card2.custom || p.www != nil || p.paths != nil {
+			if !p.composes() {
+				if site.Expect.Fetches == nil {
+					t.Errorf("%s: %s states no fetches, and nobody else can", file, site.Name)
+				}
 				continue
 			}
 			want, got := w.Fate(1, site.Name), p.fate(site.Name)
-			if len(want.Fetches) == 0 {
-				got.Fetches = nil
-			}
 			if d := cmp.Diff(want, got, cmpopts.IgnoreFields(Fate{}, "Card")); d != "" {
 				t.Errorf("%s: %s (-expected +composed):\n%s", file, site.Name, d)
 			}
 		}
+	}
+}
+
+// Where a scenario states no fetches, they are known all the same.
+func TestFetchesAreComposed(t *testing.T) {
+	w := oneSite(t, ScenarioSite{
+		Link: "slow", TLS: "late", Robots: &Play{Do: "late_body"},
+		Expect: &ScenarioExpected{Outcome: "timeout", Reason: "headers"},
+	})
+	want := []FetchFate{{Path: RobotsPath, Outcome: "timeout", Reason: "headers", Requests: 1}}
+	if d := cmp.Diff(want, w.Fate(1, "site.example").Fetches); d != "" {
+		t.Errorf("fetches (-want +got):\n%s", d)
+	}
+	w = oneSite(t, ScenarioSite{Card: &Play{Status: 404}, Expect: &ScenarioExpected{Outcome: "not_found"}})
+	if f := w.Fate(1, "site.example").Fetches; f != nil {
+		t.Errorf("fetches %v of an answer whose meaning nobody knows", f)
 	}
 }
 

@@ -31,9 +31,10 @@ var errPlayed = errors.New("simweb: the handshake was ended on purpose")
 // serve plays one connection to its end.
 func (w *Web) serve(raw *net.TCPConn) {
 	defer w.release(raw)
-	p := &peer{Conn: raw, web: w, id: w.conns.Add(1), accepted: w.cfg.Now()}
+	p := &peer{Conn: raw, web: w, accepted: w.cfg.Now()}
 	at := wireOf(raw.RemoteAddr(), raw.LocalAddr())
 	p.flight = w.flights.take(at, w)
+	p.id = p.flight.id
 	defer w.flights.drop(at)
 	defer func() {
 		p.flight.finish()
@@ -47,6 +48,9 @@ func (w *Web) serve(raw *net.TCPConn) {
 		Remote: raw.RemoteAddr().String(), Fault: faultText(err),
 	})
 	if err != nil {
+		if p.plan != nil && p.plan.shake == shakeClientCert {
+			p.drain() // or what the client has written would reset its reading of the alert
+		}
 		return
 	}
 	p.answerAll(secured)
@@ -89,9 +93,14 @@ func (p *peer) choose(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	}
 	p.plan = p.plan.at(p.name)
 	p.web.sleep(p.web.cfg.HandshakeLatency.at(p.plan.hash("handshake")), p.flight.ended)
-	if p.plan.link != linkGood { // Dial did not stop it: a client that dials by itself
+	switch p.plan.link { // Dial did not stop it: a client that dials by itself
+	case linkRefused, linkBlackHole:
 		p.drain()
 		return nil, errPlayed
+	case linkSlow:
+		if p.plan.local {
+			p.web.sleep(linkTime, p.flight.ended)
+		}
 	}
 	old := &tls.Config{GetCertificate: p.certificate, SessionTicketsDisabled: true}
 	switch p.plan.shake {
@@ -116,8 +125,19 @@ func (p *peer) choose(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		return nil, errPlayed
 	case shakePlain:
 		return nil, p.below("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-	case shakeAlert:
-		return nil, p.below("\x15\x03\x03\x00\x02\x02\x70") // fatal unrecognized_name (RFC 8446, section 6)
+	case shakeAlert: // fatal unrecognized_name (RFC 8446, section 6), and two more
+		return nil, p.below("\x15\x03\x03\x00\x02\x02\x70")
+	case shakeAlertFailure:
+		return nil, p.below("\x15\x03\x03\x00\x02\x02\x28")
+	case shakeAlertInternal:
+		return nil, p.below("\x15\x03\x03\x00\x02\x02\x50")
+	case shakeLate:
+		p.web.sleep(shakeTime, p.flight.ended)
+	case shakeClientCert:
+		// TLS 1.3: the client is done, and may write, before it learns that its
+		// empty certificate is refused (RFC 8446, section 4.4.2.4).
+		old.MinVersion, old.ClientAuth = tls.VersionTLS13, tls.RequireAnyClientCert
+		return old, nil
 	}
 	return nil, nil
 }
@@ -242,9 +262,10 @@ func (x *exchange) answer() bool {
 		Start: start, End: end, Status: x.status, Bytes: x.written, Location: x.location,
 		Signature: verdict, Remote: x.peer.RemoteAddr().String(),
 	}
-	if x.plan != nil && (x.path == RobotsPath || b.custom) {
+	if x.plan != nil {
 		if _, moved := x.plan.moved(x.host, x.path); !moved {
-			e.Denies, e.Closes = b.denied(), b.closes()
+			e.Denies = b.denied()
+			e.Closes = b.closes() || b.custom && e.Status >= 300 && e.Status < 400 && target(e) == ""
 		}
 	}
 	x.web.log.add(e)
