@@ -115,6 +115,7 @@ func (d *decoders) decode(coded []byte, whole bool, cs []string, max int64) (bod
 	defer func() { <-d.atOnce }()
 
 	var r io.Reader = bytes.NewReader(coded)
+	var inner *io.LimitedReader // between two layers
 	for i := len(cs) - 1; i >= 0; i-- {
 		layer, release, err := d.layer(cs[i], r)
 		if err != nil {
@@ -124,8 +125,10 @@ func (d *decoders) decode(coded []byte, whole bool, cs []string, max int64) (bod
 		r = layer
 		if i > 0 {
 			// A bomb between the layers may decode to nothing at all: what is
-			// still coded has the limit that coded bytes have on the wire.
-			r = io.LimitReader(layer, max+codingSlack)
+			// still coded has the limit that coded bytes have on the wire. One
+			// byte more tells a body cut there from one that ends there.
+			inner = &io.LimitedReader{R: layer, N: max + codingSlack + 1}
+			r = inner
 		}
 	}
 	buf := d.scratch.get()
@@ -137,7 +140,7 @@ func (d *decoders) decode(coded []byte, whole bool, cs []string, max int64) (bod
 		return bytes.Clone(out[:max]), true, nil
 	case err != nil:
 		return nil, false, err
-	case !all || !whole:
+	case !all || !whole || inner != nil && inner.N <= 0:
 		return nil, false, errors.New("coded body is longer than any encoder makes it")
 	}
 	return bytes.Clone(out), false, nil

@@ -271,6 +271,7 @@ func (cn *conn) readBody(br *bufio.Reader, src *source, resp *http.Response, str
 	case err != nil:
 		return r, cn.ioError(err, "body")
 	case codingErr != nil && len(coded) > 0:
+		*buf = coded[:0] // nobody knows what they decode to
 		return r, fail(ProtocolError, "content_encoding", codingErr)
 	}
 	r.keep = whole && strict && !resp.Close && br.Buffered() == 0

@@ -133,7 +133,6 @@ func nothing(b *bombs) ([]byte, error) {
 	return b.nothing.get(func() ([]byte, error) {
 		var empty bytes.Buffer
 		z := gzip.NewWriter(&empty)
-		z.Name = "no" // makes them 23 bytes: no limit of a reader falls between two
 		if err := z.Close(); err != nil {
 			return nil, err
 		}
@@ -192,7 +191,6 @@ func encodings() []*behaviour {
 		&behaviour{
 			name: "encoding_unknown", status: 200, header: textType + "Content-Encoding: br\r\n",
 			body: text("\x0b\x02\x80sim\x03"), robots: bad, card: bad, unread: true,
-			bytes: Unsure, // nobody says how many a body that cannot be decoded has
 		},
 	)
 }
