@@ -198,6 +198,16 @@ func TestCheckPassesWhatIsAllowed(t *testing.T) {
 			asked(1, robotsA, 404).signed("1", "A"), asked(2, cardA, 302).to("/1").signed("2", "B"), asked(3, "https://a.example/1", 302).to("2").signed("3", "C"),
 			asked(4, "https://a.example/2", 302).to("HTTPS://A.EXAMPLE:443/3#x").signed("4", "D"), asked(5, "https://a.example/3", 404).signed("5", "E"),
 		},
+		"three redirects from a path that another led to": {
+			asked(1, robotsA, 404).signed("1", "A"), asked(2, cardA, 302).to("/1").signed("2", "B"), asked(3, "https://a.example/1", 302).to(LegacyPath).signed("3", "C"),
+			asked(4, legacyA, 302).to("/2").signed("4", "D"), asked(5, "https://a.example/2", 302).to("/3").signed("5", "E"),
+			asked(6, "https://a.example/3", 302).to("/4").signed("6", "F"), asked(7, "https://a.example/4", 404).signed("7", "G"),
+		},
+		"a shorter way found later": {
+			asked(1, robotsA, 404).signed("1", "A"), asked(2, cardA, 302).to("/1").signed("2", "B"), asked(3, "https://a.example/1", 302).to("/2").signed("3", "C"),
+			asked(4, "https://a.example/2", 302).to("/3").signed("4", "D"), asked(5, "https://a.example/3", 302).to("/4").signed("5", "E"),
+			asked(6, legacyA, 302).to("/3").signed("6", "F"), asked(7, "https://a.example/4", 404).signed("7", "G"),
+		},
 		"the other path when one is disallowed": {
 			asked(1, robotsA, 200).deny(CardPath).signed("1", "A"), asked(2, legacyA, 404).signed("2", "B"),
 		},

@@ -80,11 +80,25 @@ func (s *siteCheck) request(e Entry) {
 		s.origins[e.Origin] = true
 	}
 	if to := target(e); to != "" {
-		if d, ok := s.depth[to]; !ok || s.depth[u]+1 < d {
-			s.depth[to] = s.depth[u] + 1
+		from := s.depth[u]
+		if three {
+			from = 0 // wherever it was met first, it is asked for its own sake too
 		}
+		s.reached(to, from+1)
 	}
 	s.read(e, s.rulesOf[u])
+}
+
+// reached says that u lies so many redirects away, and so does what it is known
+// to lead to.
+func (s *siteCheck) reached(u string, redirects int) {
+	if d, ok := s.depth[u]; ok && d <= redirects {
+		return
+	}
+	s.depth[u] = redirects
+	if e, known := s.asked[u]; known && target(e) != "" {
+		s.reached(target(e), redirects+1)
+	}
 }
 
 // followsRules says whether a robots.txt led to e, or to another URL of its origin
