@@ -59,7 +59,7 @@ func TestPromisesHoldOnAnyWeb(t *testing.T) {
 			t.Errorf("%s", f)
 		}
 		if len(faults) > 0 {
-			t.Logf("to keep this web, give its sites names, and it a file simweb/testdata/promises-*.yaml:\n%s", text)
+			t.Logf("to keep this web, name its sites after what they show, as simweb/testdata/promises-NAME.yaml:\n%s", text)
 		}
 	})
 }
