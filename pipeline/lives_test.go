@@ -24,7 +24,6 @@ import (
 	"agentcensus/pipeline/simweb"
 	"agentcensus/signing"
 	"agentcensus/sink"
-	"agentcensus/sink/state"
 )
 
 // death is how one run of a crawl ends before its time.
@@ -47,23 +46,30 @@ const commitWithin = 2 * time.Second
 type lives struct {
 	web      *simweb.Web
 	list     []pipeline.Site
+	ends     []verdict // how the entries end without deaths
 	optOut   pipeline.OptOut
 	inFlight int
 	timeout  time.Duration
 	signer   *signing.Signer
-	out      string   // the output directory
-	scratch  string   // another one
-	private  []string // names of which no file may tell
+	out      string // the output directory
+	scratch  string // another one
 	// killWriting kills the first run that has come to the writing of tables
 	// when all are written but the last.
 	killWriting bool
 	now         func() time.Time
 
 	final   map[int64]verdict // of the entries that have ended for good
+	struck  map[int64]bool    // entries that a death found begun and not ended
+	private []string          // names of which no file may tell
 	resumed int64
-	summary sink.Summary
 	faults  []string // broken promises that no log tells of
+
+	mu      sync.Mutex // guards metered
+	metered []*metered
 }
+
+// interrupted is how an entry ends that a death found open.
+var interrupted = verdict{"interrupted", "crash"}
 
 func (l *lives) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
@@ -93,7 +99,7 @@ func identity() (*signing.Signer, simweb.VerifyFunc, error) {
 
 // run crawls until the list is done.
 func (l *lives) run(ctx context.Context, deaths []death) error {
-	l.final, l.now = map[int64]verdict{}, time.Now
+	l.final, l.struck, l.now, l.private = map[int64]verdict{}, map[int64]bool{}, time.Now, l.unpublished()
 	for _, d := range deaths {
 		if done, err := l.live(ctx, &d); done || err != nil {
 			return err
@@ -163,7 +169,7 @@ func (l *lives) crawl(ctx context.Context, m *mortal) (err error) {
 		Slots: semaphore.NewWeighted(int64(l.inFlight)), RootCAs: l.web.Roots(),
 		Dial: func(ctx context.Context, addr netip.AddrPort, host string) (net.Conn, error) {
 			m.moment()
-			return l.web.Dial(ctx, addr, host)
+			return l.dial(ctx, addr, host)
 		},
 	})
 	if err != nil {
@@ -184,11 +190,11 @@ func (l *lives) crawl(ctx context.Context, m *mortal) (err error) {
 	})
 }
 
-// bodyLimit is P8.
+// bodyLimit is P8 in what the exchange hands over.
 func (l *lives) bodyLimit(a fetch.Answer) {
-	limit := 262_144
-	if len(a.Hops) > 0 && a.Hops[0].URL.Path == "/robots.txt" {
-		limit = 512_000
+	limit := cardLimit
+	if len(a.Hops) > 0 && a.Hops[0].URL.Path == simweb.RobotsPath {
+		limit = robotsLimit
 	}
 	if len(a.Body) > limit {
 		l.fault("P8: %d bytes of body handed over for %v", len(a.Body), a.URL)
@@ -207,13 +213,18 @@ func (l *lives) autopsy(m *mortal) error {
 	if err := os.WriteFile(copied, raw, 0o600); err != nil {
 		return err
 	}
-	s, err := state.Open(copied, state.Options{})
+	s, err := readRemains(copied)
 	if err != nil {
-		return fmt.Errorf("open the state after a death: %w", err)
+		return fmt.Errorf("read the state after a death: %w", err)
 	}
 	for _, rank := range m.begun {
-		if !s.Begun(rank) {
+		if !s.begun[rank] {
 			l.fault("P15: entry %d was let through and is not begun on the disk", rank)
+		}
+	}
+	for _, rank := range s.rows {
+		if l.ends[rank-1].outcome != "card" {
+			l.fault("P10: the state file has a row of entry %d, which has no card", rank)
 		}
 	}
 	for i := range l.list {
@@ -221,21 +232,21 @@ func (l *lives) autopsy(m *mortal) error {
 		r, settled := m.settled[rank]
 		_, before := l.final[rank]
 		switch {
-		case before && !s.Ended(rank):
+		case before && !s.ended[rank]:
 			l.fault("P15: entry %d, ended in an earlier run, is open again", rank)
 		case before && settled:
 			l.fault("P13: entry %d was settled again", rank)
 		case before:
-		case s.Ended(rank) && settled:
+		case s.ended[rank] && settled:
 			l.final[rank] = r.verdict
-		case s.Ended(rank):
+		case s.ended[rank]:
 			l.fault("P13: entry %d ended without a result", rank)
 		case settled && r.answered && m.died.Sub(r.at) > commitWithin:
 			l.fault("P15: entry %d, settled %v before the death, is lost", rank, m.died.Sub(r.at))
-		case s.Begun(rank) && m.death.signal && (!settled || r.answered):
+		case s.begun[rank] && m.death.signal && (!settled || r.answered):
 			l.fault("P15: entry %d, open at a signal, was not finished and committed", rank)
-		case s.Begun(rank):
-			l.final[rank] = verdict{"interrupted", "crash"}
+		case s.begun[rank]:
+			l.final[rank], l.struck[rank] = interrupted, true
 		}
 	}
 	for path, err := range l.files() {
@@ -243,7 +254,7 @@ func (l *lives) autopsy(m *mortal) error {
 			return errors.Join(err, fmt.Errorf("P14: %s is there before the crawl is done", path))
 		}
 	}
-	return s.Close()
+	return nil
 }
 
 // finish writes the tables. It says whether the run lived to see them all.
@@ -269,18 +280,50 @@ func (l *lives) finish(ctx context.Context, m *mortal) (bool, error) {
 			return time.Now()
 		}
 	}
-	var err error
-	l.summary, err = m.crawl.Finish(ctx, sink.Facts{UserAgent: "SampleBot/1.0"})
+	_, err := m.crawl.Finish(ctx, sink.Facts{UserAgent: "SampleBot/1.0"})
 	l.now = time.Now
 	if killed == "" || err != nil {
 		return err == nil, err
 	}
 	l.out = killed
-	published, err := sink.Files(l.out, sink.TableName[sink.CrawlRow]())
-	if len(published) > 0 {
+	published, err := l.published()
+	if published != "" {
 		l.fault("P14: the crawl is published before its tables are whole")
 	}
 	return false, err
+}
+
+// published is the path of the one file of the table crawls; "" for none.
+func (l *lives) published() (found string, err error) {
+	for path, err := range l.files() {
+		if err != nil {
+			return "", err
+		}
+		if filepath.Base(path) == "crawls.parquet" {
+			if found != "" {
+				l.fault("P14: a crawl is published as %s and as %s", found, path)
+			}
+			found = path
+		}
+	}
+	return found, nil
+}
+
+// unpublished are the names of the list that no publisher has.
+func (l *lives) unpublished() []string {
+	publishers := map[string]bool{}
+	for i, s := range l.list {
+		if l.ends[i].outcome == "card" {
+			publishers[strings.TrimPrefix(s.Domain, "www.")] = true
+		}
+	}
+	var names []string
+	for _, s := range l.list {
+		if !publishers[strings.TrimPrefix(s.Domain, "www.")] {
+			names = append(names, s.Domain)
+		}
+	}
+	return names
 }
 
 // namesNone is P10 for bytes that are not compressed.

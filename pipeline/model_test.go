@@ -3,6 +3,9 @@ package pipeline_test
 import (
 	"slices"
 	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"agentcensus/pipeline"
 	"agentcensus/pipeline/simweb"
@@ -12,6 +15,40 @@ import (
 type verdict struct{ outcome, reason string }
 
 func (v verdict) String() string { return strings.TrimSpace(v.outcome + " " + v.reason) }
+
+// outcomes are the words for how a site ends, from the highest to the lowest:
+// the design's table, written out once more, so that the crawler's own order is
+// not taken for granted. unanswered are those of its group "no answer", which
+// end a site: its legacy path is not asked after one of them.
+var (
+	outcomes = slices.Concat([]string{
+		"card",
+		"near_card", "not_a_card", "invalid_json", "too_large", "soft_404", "auth_required", "payment_required", "version_rejected",
+		"challenged", "rate_limited", "server_error", "client_error", "redirect_refused", "not_found",
+		"robots_disallowed", "robots_unreachable", "robots_unreadable", "opted_out",
+	}, unanswered, []string{
+		"invalid_name", "duplicate", "interrupted",
+	})
+	unanswered = []string{
+		"dns_not_found", "dns_no_address", "dns_error", "private_address", "connect_refused", "timeout", "connection_lost",
+		"tls_certificate", "tls_handshake", "protocol_error",
+	}
+)
+
+// The crawler has the design's order of outcomes, and knows which of them are
+// no answer.
+func TestOutcomesStandAsDesigned(t *testing.T) {
+	var have []string
+	for _, o := range pipeline.Outcomes {
+		have = append(have, string(o))
+		if want := slices.Contains(unanswered, string(o)); o.NoAnswer() != want {
+			t.Errorf("%s is no answer: %t, want %t", o, o.NoAnswer(), want)
+		}
+	}
+	if d := gocmp.Diff(outcomes, have); d != "" {
+		t.Errorf("-want +have:\n%s", d)
+	}
+}
 
 // answer is one way to answer a request, with what it means at either kind of
 // path. Neither fetch nor robots nor agentcard is asked about that.
@@ -24,9 +61,6 @@ type answer struct {
 
 	to      string // where it redirects, as host and path; "" for none
 	refused string // why its redirect leads nowhere
-	// touchy answers end the connection without a word: the next request may
-	// be lost on it.
-	touchy bool
 }
 
 func (a answer) redirects() bool { return a.to != "" || a.refused != "" }
@@ -79,7 +113,7 @@ func (g graph) predict(host string) (verdict, []string) {
 		if best.outcome == "robots_disallowed" || before(v.outcome, best.outcome) {
 			best = v
 		}
-		if o := pipeline.Outcome(v.outcome); o == "card" || o == "rate_limited" || o.NoAnswer() {
+		if v.outcome == "card" || v.outcome == "rate_limited" || slices.Contains(unanswered, v.outcome) {
 			break
 		}
 	}
@@ -87,7 +121,7 @@ func (g graph) predict(host string) (verdict, []string) {
 }
 
 func before(a, b string) bool {
-	return slices.Index(pipeline.Outcomes, pipeline.Outcome(a)) < slices.Index(pipeline.Outcomes, pipeline.Outcome(b))
+	return slices.Index(outcomes, a) < slices.Index(outcomes, b)
 }
 
 func (m *model) card(u string) verdict {

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,14 +13,19 @@ import (
 	"agentcensus/pipeline/simweb"
 )
 
-// randomWeb is a small web, a list of its names, and how each entry must end.
+// randomWeb is a small web and how it is to be crawled.
 type randomWeb struct {
 	scenario *simweb.Scenario
 	list     []pipeline.Site
 	optedOut []string
-	graphs   map[string]graph // by apex
-	touchy   map[string]bool  // apexes with a server that drops connections
 	inFlight int
+	asked    map[string][]string // by apex: what is asked of it, as far as that is known
+}
+
+// drawing is a scenario in the making.
+type drawing struct {
+	*simweb.Scenario
+	graphs map[string]graph // by apex
 }
 
 // What the sites of a random web do by name; each stands for others that differ
@@ -74,8 +80,8 @@ func endings() []answer {
 	named := func(do, outcome, reason string) answer {
 		return answer{play: simweb.Play{Do: do}, card: verdict{outcome, reason}}
 	}
-	dropped := named("close_after", "not_found", "")
-	dropped.touchy = true
+	huge := written(200, "0123456789abcdef", "too_large", "")
+	huge.play.Repeat = 1 << 16
 	challenged := named("challenge_cloudflare", "challenged", "cloudflare")
 	challenged.robots = verdict{"robots_unreadable", "challenge_cloudflare"}
 	return []answer{
@@ -93,7 +99,8 @@ func endings() []answer {
 		written(403, "", "auth_required", ""),
 		written(429, "", "rate_limited", ""),
 		written(503, "", "server_error", ""),
-		challenged, dropped,
+		huge, challenged,
+		named("close_after", "not_found", ""),
 		named("close_announced", "not_found", ""),
 		named("until_close", "not_found", ""),
 		named("large", "too_large", ""),
@@ -119,43 +126,69 @@ var dead = map[string]struct {
 	"tls":  {simweb.ScenarioHost{TLS: "expired"}, verdict{"tls_certificate", "expired"}},
 }
 
-// drawWeb draws a web of up to nine sites and a list of them.
-func drawWeb(t *rapid.T) *randomWeb {
-	w := &randomWeb{
-		scenario: &simweb.Scenario{Only: true}, graphs: map[string]graph{}, touchy: map[string]bool{},
-		inFlight: rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 60)).Draw(t, "in flight"),
-	}
+// drawCrawl draws a web of up to nine sites, a list of them, and the deaths of
+// its crawl, with all that the model knows of what must come of it.
+func drawCrawl(t *rapid.T) *simweb.Scenario {
+	w := drawing{&simweb.Scenario{Only: true, Asked: map[string][]string{}}, map[string]graph{}}
+	w.InFlight = rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 60)).Draw(t, "in flight")
 	var names []string
 	for i := range rapid.IntRange(1, 9).Draw(t, "sites") {
 		apex := fmt.Sprintf("q%dz.example", i)
 		if rapid.IntRange(0, 2).Draw(t, "kind") == 0 {
-			w.scenario.Sites = append(w.scenario.Sites, w.drawNamed(t, apex))
+			w.Sites = append(w.Sites, w.drawNamed(t, apex))
 		} else {
-			w.scenario.Sites = append(w.scenario.Sites, w.drawGraph(t, apex))
+			w.Sites = append(w.Sites, w.drawGraph(t, apex))
 		}
 		names = append(names, apex)
 		if rapid.IntRange(0, 7).Draw(t, "opted out") == 7 {
-			w.optedOut = append(w.optedOut, apex)
+			w.OptedOut = append(w.OptedOut, apex)
 			names = append(names, "shop."+apex)
 		}
 	}
 	// Entries in any order, the www form before, after or instead of the apex.
 	for range rapid.IntRange(len(names), 2*len(names)).Draw(t, "entries") {
 		name := rapid.SampledFrom(names).Draw(t, "name")
-		s := pipeline.Site{Rank: int64(len(w.list) + 1), Domain: name}
 		switch rapid.IntRange(0, 9).Draw(t, "form") {
 		case 7, 8:
-			s.Domain = "www." + name
+			name = "www." + name
 		case 9:
-			s.Domain, s.Invalid = "_"+name, "underscore"
+			name = "_" + name
 		}
-		w.list = append(w.list, s)
+		w.List = append(w.List, name)
 	}
-	return w
+	w.Deaths = rapid.SliceOfN(rapid.Custom(drawDeath), 0, 3).Draw(t, "deaths")
+	w.DiesWriting = rapid.IntRange(0, 3).Draw(t, "writing") == 3
+	w.foretell()
+	return w.Scenario
+}
+
+func drawDeath(t *rapid.T) simweb.ScenarioDeath {
+	return simweb.ScenarioDeath{After: rapid.IntRange(0, 80).Draw(t, "after"), Signal: rapid.IntRange(0, 3).Draw(t, "signal") == 3}
+}
+
+// foretell writes down what the model says of each graph: how its first entry
+// ends, and what is asked for that.
+func (w *drawing) foretell() {
+	for i := range w.Sites {
+		site := &w.Sites[i]
+		g, ok := w.graphs[site.Name]
+		if !ok {
+			continue
+		}
+		host := site.Name
+		if i := slices.IndexFunc(w.List, func(s string) bool { return strings.TrimPrefix(s, "www.") == site.Name }); i >= 0 {
+			host = w.List[i]
+		}
+		v, asked := g.predict(host)
+		site.Expect = &simweb.ScenarioExpected{Outcome: v.outcome, Reason: v.reason}
+		if !slices.Contains(w.OptedOut, site.Name) {
+			w.Asked[site.Name] = asked
+		}
+	}
 }
 
 // drawNamed is a site of the simulated web's own behaviours.
-func (w *randomWeb) drawNamed(t *rapid.T, apex string) simweb.ScenarioSite {
+func (w *drawing) drawNamed(t *rapid.T, apex string) simweb.ScenarioSite {
 	s := simweb.ScenarioSite{Name: apex}
 	if fault := rapid.IntRange(0, 11).Draw(t, "fault"); fault < 3 {
 		switch fault {
@@ -171,9 +204,7 @@ func (w *randomWeb) drawNamed(t *rapid.T, apex string) simweb.ScenarioSite {
 		s.Move = rapid.SampledFrom(namedMoves).Draw(t, "move")
 	}
 	play := func(names []string, label string) *simweb.Play {
-		do := rapid.SampledFrom(names).Draw(t, label)
-		w.touchy[apex] = w.touchy[apex] || do == "close_after"
-		return &simweb.Play{Do: do}
+		return &simweb.Play{Do: rapid.SampledFrom(names).Draw(t, label)}
 	}
 	if rapid.Bool().Draw(t, "has rules") {
 		s.Robots = play(namedRules, "robots")
@@ -184,9 +215,9 @@ func (w *randomWeb) drawNamed(t *rapid.T, apex string) simweb.ScenarioSite {
 
 // drawGraph is a site whose pages redirect to each other in every way that a
 // Location can be written, apex and www, robots.txt included.
-func (w *randomWeb) drawGraph(t *rapid.T, apex string) simweb.ScenarioSite {
+func (w *drawing) drawGraph(t *rapid.T, apex string) simweb.ScenarioSite {
 	g := graph{apex: apex, pages: map[string]answer{}, dead: map[string]verdict{}}
-	site := simweb.ScenarioSite{Name: apex, Expect: &simweb.ScenarioExpected{Outcome: "card"}}
+	site := simweb.ScenarioSite{Name: apex}
 	www := &simweb.ScenarioHost{}
 	if rapid.IntRange(0, 5).Draw(t, "www dies") == 5 {
 		how := dead[rapid.SampledFrom(slices.Sorted(maps.Keys(dead))).Draw(t, "dead")]
@@ -212,7 +243,6 @@ func (w *randomWeb) drawGraph(t *rapid.T, apex string) simweb.ScenarioSite {
 			}
 			g.pages[host+path] = a
 			pages[path] = &a.play
-			w.touchy[apex] = w.touchy[apex] || a.touchy
 		}
 		h := simweb.ScenarioHost{Robots: pages[robotsURL], Card: pages[cardURL], Legacy: pages[legacyURL]}
 		delete(pages, robotsURL)
@@ -255,15 +285,34 @@ func drawRedirect(t *rapid.T, apex, from string) answer {
 	return a
 }
 
+// replay is a scenario with what it says of its crawl.
+func replay(s *simweb.Scenario) (w *randomWeb, deaths []death, killWriting bool) {
+	w = &randomWeb{scenario: s, optedOut: s.OptedOut, inFlight: cmp.Or(s.InFlight, 60), asked: s.Asked}
+	names := s.List
+	if names == nil {
+		names = s.Names()
+	}
+	for i, name := range names {
+		e := pipeline.Site{Rank: int64(i + 1), Domain: name}
+		if strings.HasPrefix(name, "_") { // how lists are read is not tested here
+			e.Invalid = "underscore"
+		}
+		w.list = append(w.list, e)
+	}
+	for _, d := range s.Deaths {
+		deaths = append(deaths, death{d.After, d.Signal})
+	}
+	return w, deaths, s.DiesWriting
+}
+
 // expect says how each entry must end when the crawl is never interrupted, and
-// what it may ask: nil when only the simulated web knows.
+// what it may ask: nil when the scenario does not say.
 func (w *randomWeb) expect(web *simweb.Web) (ends []verdict, asks [][]string) {
 	seen := map[string]bool{}
 	for _, s := range w.list {
 		apex := strings.TrimPrefix(s.Domain, "www.")
 		var v verdict
 		var asked []string
-		g, drawn := w.graphs[apex]
 		switch {
 		case s.Invalid != "":
 			v = verdict{"invalid_name", s.Invalid}
@@ -271,14 +320,12 @@ func (w *randomWeb) expect(web *simweb.Web) (ends []verdict, asks [][]string) {
 			v = verdict{"duplicate", ""}
 		case w.covers(apex):
 			v = verdict{"opted_out", ""}
-		case drawn:
-			v, asked = g.predict(s.Domain)
-			if asked == nil {
-				asked = []string{}
-			}
 		default:
 			f := web.Fate(s.Rank, s.Domain)
 			v = verdict{f.Outcome, f.Reason}
+			if a, ok := w.asked[apex]; ok {
+				asked = append([]string{}, a...)
+			}
 		}
 		if s.Invalid == "" {
 			seen[apex] = true
@@ -290,4 +337,20 @@ func (w *randomWeb) expect(web *simweb.Web) (ends []verdict, asks [][]string) {
 
 func (w *randomWeb) covers(host string) bool {
 	return slices.ContainsFunc(w.optedOut, func(d string) bool { return host == d || strings.HasSuffix(host, "."+d) })
+}
+
+// touchy says whether a server of the site ends connections without a word: a
+// request that follows may be lost on one.
+func (w *randomWeb) touchy(apex string) bool {
+	for _, s := range w.scenario.Sites {
+		if s.Name != apex {
+			continue
+		}
+		plays := append(slices.Collect(maps.Values(s.Paths)), s.Robots, s.Card, s.Legacy)
+		if www := s.WWW; www != nil {
+			plays = append(slices.AppendSeq(plays, maps.Values(www.Paths)), www.Robots, www.Card, www.Legacy)
+		}
+		return slices.ContainsFunc(plays, func(p *simweb.Play) bool { return p != nil && p.Do == "close_after" })
+	}
+	return false
 }

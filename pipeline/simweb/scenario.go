@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -14,11 +15,42 @@ import (
 
 // Scenario is a web said by hand: sites by name, each with what it does and what
 // a crawl must report of it. README.md shows the file format.
+//
+// A file may also say how the web is to be crawled, so that a crawl that went
+// wrong can be made again:
+//
+//	only: true
+//	list: [www.lamp.example, lamp.example, shop.lamp.example]
+//	opted_out: [shop.lamp.example]
+//	in_flight: 3
+//	deaths: [{after: 7}, {after: 0, signal: true}]
+//	dies_writing: true
+//	asked: {lamp.example: [www.lamp.example/robots.txt, www.lamp.example/.well-known/agent-card.json]}
+//	sites:
+//	  - name: lamp.example
+//	    card: {status: 200, body: "{}"}
+//	    expect: {outcome: not_a_card, reason: other_json}
+//
+// The web itself makes no use of that. The Expect of a site is then that of its
+// first entry in the list, as if it had not opted out.
 type Scenario struct {
 	Only  bool           `yaml:"only"` // other names do not exist; else they follow the seed
 	Sites []ScenarioSite `yaml:"sites"`
 
+	List        []string            `yaml:"list"`         // entries in order, from rank 1; the names of the sites when left out
+	OptedOut    []string            `yaml:"opted_out"`    // domains of which nothing is asked
+	InFlight    int                 `yaml:"in_flight"`    // requests at once, 1 to 60; 0 leaves it to the crawl
+	Deaths      []ScenarioDeath     `yaml:"deaths"`       // of the crawl's runs, in order; no run after them dies
+	DiesWriting bool                `yaml:"dies_writing"` // the first run that writes tables is killed before the last of them
+	Asked       map[string][]string `yaml:"asked"`        // by apex: what a crawl without deaths asks in order, as host and path
+
 	byName map[string]*ScenarioSite
+}
+
+// ScenarioDeath is the end of one run of a crawl before its time.
+type ScenarioDeath struct {
+	After  int  `yaml:"after"`  // so many moments: a call of the sink or its return, a dial, an answer
+	Signal bool `yaml:"signal"` // a stop that lets what is open be finished; else a kill
 }
 
 // ScenarioSite is one site. A field left out is a good host with no robots.txt
@@ -139,6 +171,26 @@ func (s *Scenario) check(all catalogue) error {
 		s.byName[base] = site
 		if err := site.check(all); err != nil {
 			return fmt.Errorf("site %s: %w", site.Name, err)
+		}
+	}
+	return s.checkCrawl()
+}
+
+func (s *Scenario) checkCrawl() error {
+	if slices.Contains(s.List, "") || slices.Contains(s.OptedOut, "") {
+		return errors.New("an entry of list or opted_out has no name")
+	}
+	if s.InFlight < 0 || s.InFlight > 60 {
+		return fmt.Errorf("in_flight %d is not from 1 to 60", s.InFlight)
+	}
+	for _, d := range s.Deaths {
+		if d.After < 0 {
+			return fmt.Errorf("a death after %d moments", d.After)
+		}
+	}
+	for _, site := range sortedKeys(s.Asked) {
+		if s.byName[site] == nil {
+			return fmt.Errorf("asked speaks of %s, which is no site", site)
 		}
 	}
 	return nil

@@ -33,6 +33,10 @@ func TestScenarioErrors(t *testing.T) {
 		{"behaviour with rules", "sites:\n  - name: a.example\n    card: {do: html, denies: [/a]}\n", `stands beside it`},
 		{"no path", "sites:\n  - name: a.example\n    robots: {status: 200, denies: [a]}\n    expect: {outcome: card}\n", `denies no path`},
 		{"too large", "sites:\n  - name: a.example\n    card: {status: 200, body: abcd, repeat: 100000000}\n    expect: {outcome: card}\n", `64 MB`},
+		{"entry without a name", "list: [a.example, \"\"]\n", `has no name`},
+		{"too many in flight", "in_flight: 61\n", `in_flight 61`},
+		{"death before the start", "deaths: [{after: -1}]\n", `after -1`},
+		{"asked of nobody", "asked: {a.example: []}\n", `no site`},
 		{"no YAML", "sites: [", ""},
 		{"a tag without a value", "only: yes\nsites: !0 ", "cannot be read"},
 	} {
@@ -42,6 +46,30 @@ func TestScenarioErrors(t *testing.T) {
 				t.Errorf("error %v, want %q in it", err, tt.want)
 			}
 		})
+	}
+}
+
+// A scenario says how it is to be crawled.
+func TestScenarioOfACrawl(t *testing.T) {
+	s, err := ReadScenario(strings.NewReader(`
+list: [www.a.example, a.example]
+opted_out: [b.example]
+in_flight: 3
+deaths: [{after: 7}, {after: 0, signal: true}]
+dies_writing: true
+asked: {a.example: [www.a.example/robots.txt]}
+sites: [{name: a.example}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Scenario{
+		List: []string{"www.a.example", "a.example"}, OptedOut: []string{"b.example"}, InFlight: 3,
+		Deaths: []ScenarioDeath{{After: 7}, {Signal: true}}, DiesWriting: true,
+		Asked: map[string][]string{"a.example": {"www.a.example/robots.txt"}}, Sites: []ScenarioSite{{Name: "a.example"}},
+	}
+	if d := cmp.Diff(want, s, cmpopts.IgnoreUnexported(Scenario{})); d != "" {
+		t.Errorf("-want +read:\n%s", d)
 	}
 }
 
