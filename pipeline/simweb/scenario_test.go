@@ -90,7 +90,8 @@ func TestScenariosExpectTheirFates(t *testing.T) {
 			site := &s.Sites[i]
 			p := w.plan(site.Name, 0)
 			if !p.composes() {
-				if site.Expect.Fetches == nil {
+				// A crawl that is to be made again says what was asked instead.
+				if site.Expect.Fetches == nil && s.Asked[site.Name] == nil {
 					t.Errorf("%s: %s states no fetches, and nobody else can", file, site.Name)
 				}
 				continue
