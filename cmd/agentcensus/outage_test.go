@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"net"
+	"slices"
 	"testing"
+
+	"github.com/miekg/dns"
 
 	"agentcensus/pipeline/simweb"
 	"agentcensus/sink"
@@ -20,8 +25,13 @@ func TestNetworkGone(t *testing.T) {
 	s.inFlight = 1
 	p := s.crawl(t)
 	s.requests(t, 150)
+	resolvers := s.web.Resolvers()
 	if err := s.web.Close(); err != nil {
 		t.Fatal(err)
+	}
+	for _, addr := range resolvers {
+		_, stop := serveDNS(t, addr, cutOff)
+		defer stop()
 	}
 	p.ends(t, exitResumable, "the network here seems to be gone", "the same command goes on with it")
 	l := s.examine(t, sink.Adhoc)
@@ -33,6 +43,61 @@ func TestNetworkGone(t *testing.T) {
 	q.ends(t, exitComplete, "is complete")
 	s.prove(t, proof{interruptedAtMost: outageSites + l.open, inFlight: 30, logs: []string{p.err.String(), q.out.String(), q.err.String()}})
 	s.proveOutage(t)
+}
+
+// serveDNS serves a resolver at addr.
+func serveDNS(t *testing.T, addr string, answer dns.HandlerFunc) (at string, stop func()) {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, ended := make(chan struct{}), make(chan error, 1)
+	s := &dns.Server{PacketConn: conn, NotifyStartedFunc: func() { close(started) }, Handler: answer}
+	go func() { ended <- s.ActivateAndServe() }()
+	<-started
+	return conn.LocalAddr().String(), func() {
+		t.Helper()
+		if err := errors.Join(s.Shutdown(), <-ended); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// cutOff is a resolver that is there and reaches nobody else.
+func cutOff(w dns.ResponseWriter, q *dns.Msg) {
+	_ = w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)) // who asked may be gone
+}
+
+// Where the operator's own resolver is gone nothing is learned of any site: the
+// crawl stops within the time of one look-up, and blames nobody.
+func TestResolverGone(t *testing.T) {
+	t.Parallel()
+	c := busy(73)
+	c.Latency.Median /= 10
+	s := newCensus(t, c, 300)
+	s.inFlight = 4
+	behind := s.web.Resolvers()[0]
+	resolver, stop := serveDNS(t, "127.0.0.1:0", func(w dns.ResponseWriter, q *dns.Msg) {
+		if m, err := dns.Exchange(q, behind); err == nil {
+			_ = w.WriteMsg(m) // who asked may be gone
+		}
+	})
+	direct := s.args
+	s.args = slices.DeleteFunc(slices.Clone(direct), func(arg string) bool { return arg == "--resolver" || slices.Contains(s.web.Resolvers(), arg) })
+	s.args = append(s.args, "--resolver", resolver)
+	p := s.crawl(t)
+	s.requests(t, 100)
+	stop()
+	p.ends(t, exitResumable, "resolver_gone", "the same command goes on with it")
+	l := s.examine(t, sink.Adhoc)
+	if l == nil || l.open > s.openSites() {
+		t.Fatalf("left behind: %+v", l)
+	}
+	s.args = direct
+	q := s.crawl(t)
+	q.ends(t, exitComplete, "is complete")
+	s.prove(t, proof{interruptedAtMost: l.open, logs: []string{p.err.String(), q.out.String(), q.err.String()}})
 }
 
 // The same when nothing comes back at all: what was asked timed out, and is
