@@ -21,6 +21,9 @@ func unnamed(err error) error {
 	if f.Reason != "" {
 		text += " (" + f.Reason + ")"
 	}
+	if f.Reason == "resolver_gone" {
+		text += ": no DNS server is there; start it, or name another with --resolver"
+	}
 	var system syscall.Errno
 	switch {
 	case errors.As(f, &system):

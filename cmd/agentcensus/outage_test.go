@@ -89,7 +89,7 @@ func TestResolverGone(t *testing.T) {
 	p := s.crawl(t)
 	s.requests(t, 100)
 	stop()
-	p.ends(t, exitResumable, "resolver_gone", "the same command goes on with it")
+	p.ends(t, exitResumable, "resolver_gone", "name another with --resolver", "the same command goes on with it")
 	l := s.examine(t, sink.Adhoc)
 	if l == nil || l.open > s.openSites() {
 		t.Fatalf("left behind: %+v", l)
