@@ -17,11 +17,9 @@ type keeper struct {
 	suppressed func(host string) bool
 	metrics    *metrics
 	log        *slog.Logger
-	// stop is closed when no further site is admitted.
-	stop <-chan struct{}
-	// stopped is when that was first seen here; proven says that an answer was
-	// received after it.
-	stopped time.Time
+	// stopped says whether the crawl was asked to stop, and when; proven that an
+	// answer was received after that.
+	stopped func() (at time.Time, asked bool)
 	proven  bool
 
 	// Of a weekly crawl, nil in others: check makes the row of a publisher from
@@ -76,11 +74,7 @@ func (k *keeper) Settle(ctx context.Context, r pipeline.Result) error {
 // watchStop looks for an answer that was received after the crawl was asked to
 // stop.
 func (k *keeper) watchStop(rec sink.Record) {
-	switch {
-	case !closed(k.stop):
-	case k.stopped.IsZero():
-		k.stopped = time.Now()
-	case rec.Answered && rec.At.After(k.stopped):
+	if at, asked := k.stopped(); asked && rec.Answered && rec.At.After(at) {
 		k.proven = true
 	}
 }

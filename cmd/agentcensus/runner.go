@@ -223,7 +223,7 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 	}
 	defer func() { r.warn(x.close()) }()
 
-	k := &keeper{crawl: crawl, suppressed: r.suppressed.Covers, metrics: m, log: r.log, stop: stop.asked}
+	k := &keeper{crawl: crawl, suppressed: r.suppressed.Covers, metrics: m, log: r.log, stopped: stop.wasAsked}
 	if r.weekly != nil {
 		if err := r.weekly.begin(ctx, crawl, x, k); err != nil {
 			return r.stopped(crawl, err)
@@ -247,12 +247,13 @@ func (r *runner) run(ctx context.Context, l *listing, settings map[string]string
 		err = k.vouch(ctx)
 	}
 	var none *noCanaryError
+	_, asked := stop.wasAsked()
 	switch {
 	case errors.As(err, &none):
 		return r.stopped(crawl, none)
 	case err != nil:
 		return r.stopped(crawl, err)
-	case stop.wasAsked():
+	case asked:
 		return r.stopped(crawl, errors.Join(errors.New("a signal asked it to"), k.drained(ctx)))
 	}
 	return r.finish(ctx, crawl)

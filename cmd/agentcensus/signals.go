@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // stopper turns signals into the end of a crawl: the first closes asked, so
@@ -13,6 +14,7 @@ import (
 // resumable as a crash.
 type stopper struct {
 	asked   chan struct{}
+	askedAt time.Time // set before asked is closed
 	signals chan os.Signal
 	done    chan struct{}
 }
@@ -27,6 +29,7 @@ func newStopper(errOut io.Writer) *stopper {
 			return
 		}
 		fmt.Fprintln(errOut, "agentcensus: finishing the open sites; once more stops at once")
+		s.askedAt = time.Now()
 		close(s.asked)
 		if _, ok := <-s.signals; ok {
 			os.Exit(exitResumable)
@@ -35,8 +38,13 @@ func newStopper(errOut io.Writer) *stopper {
 	return s
 }
 
-// wasAsked says whether a signal came.
-func (s *stopper) wasAsked() bool { return closed(s.asked) }
+// wasAsked says whether a signal came, and when.
+func (s *stopper) wasAsked() (at time.Time, asked bool) {
+	if !closed(s.asked) {
+		return time.Time{}, false
+	}
+	return s.askedAt, true
+}
 
 func closed(c <-chan struct{}) bool {
 	select {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"agentcensus/pipeline/simweb"
 	"agentcensus/sink"
@@ -45,7 +46,9 @@ func TestSignalFinishesWhatIsOpen(t *testing.T) {
 func TestStoppedCrawlKeepsFailures(t *testing.T) {
 	t.Parallel()
 	silent := simweb.ScenarioSite{Note: "never answers a card request", Card: &simweb.Play{Do: "silent"}}
-	s := newCensus(t, busy(33), 100, silent)
+	c := busy(33)
+	c.Latency.Median = 150 * time.Millisecond // most sites have yet to answer when the signal comes
+	s := newCensus(t, c, 100, silent)
 	p := s.crawl(t)
 	s.firstAnswered(t)
 	p.signal(t, syscall.SIGTERM)

@@ -16,7 +16,7 @@ import (
 type Limits struct {
 	InFlight int           // requests at once; 60 when 0
 	Timeout  time.Duration // of a request; 5 s when 0
-	Slack    time.Duration // beyond Timeout, for scheduling; 1 s when 0
+	Slack    time.Duration // beyond Timeout, for scheduling, and to notice that a client has gone; 1 s when 0
 	Hops     int           // redirects of a fetch; 3 when 0
 	Signed   bool          // every request carries a signature and a nonce of its own
 	OptedOut []string      // domains that with all names below them are asked nothing
@@ -171,6 +171,9 @@ func (c *checker) inFlight(spans []span) {
 	}
 	var edges []edge
 	for _, s := range spans {
+		if s.late { // its slot may be another's already
+			s.end = later(s.start, s.end.Add(-c.limits.Slack))
+		}
 		edges = append(edges, edge{s.start, 1}, edge{s.end, -1})
 	}
 	// At one instant what ends comes before what starts.

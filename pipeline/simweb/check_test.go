@@ -249,6 +249,31 @@ func TestCheckPassesWhatIsAllowed(t *testing.T) {
 	}
 }
 
+// The web may notice up to the slack later that a client has gone: another
+// request may have the slot by then, and no more than one.
+func TestCheckAllowsForLateNotice(t *testing.T) {
+	const ms = time.Millisecond
+	given := between(1, robotsA, 0, 5*time.Second)
+	given.Left = true
+	for _, tt := range []struct {
+		name string
+		at   time.Duration // when the next request begins
+		want int
+	}{
+		{"noticed late", 4990 * ms, 0},
+		{"beyond the slack", 3900 * ms, 1},
+	} {
+		next := between(2, "https://b.example/robots.txt", tt.at, 6*time.Second)
+		if found := Check([]Entry{given, next}, Limits{InFlight: 1}); len(found) != tt.want {
+			t.Errorf("%s: %v, want %d", tt.name, found, tt.want)
+		}
+		two := between(3, "https://c.example/robots.txt", tt.at, 6*time.Second)
+		if found := Check([]Entry{given, next, two}, Limits{InFlight: 1}); len(found) != 1 {
+			t.Errorf("%s, two at once: %v, want the breach", tt.name, found)
+		}
+	}
+}
+
 // The operator's own hosts are free of the rules for sites, not of the others.
 func TestCheckOwnHosts(t *testing.T) {
 	own := "https://canary.example/alive"

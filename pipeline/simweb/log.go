@@ -31,9 +31,11 @@ type Entry struct {
 	Line   string      `json:"line,omitempty"`
 	Header http.Header `json:"header,omitempty"`
 	// Start is the accept, or the first byte of a request on a kept connection;
-	// End is the moment before the last write, or when the client went away.
+	// End is the moment before the last write, or when the client went away. In
+	// [Loopback] mode the web notices that late; Left says that it is such an end.
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
+	Left  bool      `json:"left,omitempty"`
 
 	Status    int    `json:"status,omitempty"`    // sent; a DNS response code for KindDNS
 	Bytes     int64  `json:"bytes,omitempty"`     // of answer written, headers included

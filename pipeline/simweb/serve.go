@@ -215,6 +215,7 @@ type exchange struct {
 	status   int
 	written  int64
 	location string
+	left     bool // the client went before its answer was whole
 }
 
 func (x *exchange) read(br *bufio.Reader) error {
@@ -259,7 +260,7 @@ func (x *exchange) answer() bool {
 	e := Entry{
 		Kind: KindRequest, Conn: x.peer.id, Host: x.peer.name, Origin: "https://" + x.host,
 		Method: x.method, Path: x.target, Line: x.line, Header: x.header,
-		Start: start, End: end, Status: x.status, Bytes: x.written, Location: x.location,
+		Start: start, End: end, Left: x.left, Status: x.status, Bytes: x.written, Location: x.location,
 		Signature: verdict, Remote: x.peer.RemoteAddr().String(),
 	}
 	if x.plan != nil {
@@ -321,6 +322,11 @@ func (x *exchange) head(status int, header string) []byte {
 
 // some writes a part of an answer that is not the last.
 func (x *exchange) some(b []byte) bool {
+	x.left = !x.write(b)
+	return !x.left
+}
+
+func (x *exchange) write(b []byte) bool {
 	n, err := x.conn.Write(b)
 	x.written += int64(n)
 	return err == nil
@@ -329,7 +335,7 @@ func (x *exchange) some(b []byte) bool {
 // last ends the request at the gauge and writes the rest of the answer.
 func (x *exchange) last(b []byte) bool {
 	x.peer.flight.finish()
-	return x.some(b)
+	return x.write(b)
 }
 
 // hang keeps the connection open in silence until the client goes.
@@ -337,6 +343,7 @@ func (x *exchange) hang() bool {
 	buf := make([]byte, 256)
 	for {
 		if _, err := x.conn.Read(buf); err != nil {
+			x.left = true
 			return false
 		}
 	}

@@ -12,6 +12,8 @@ type span struct {
 	start, end time.Time
 	host       string
 	entry      Entry // the request; else the handshake or the first dial, when none came of it
+	// late says that the end is when the web noticed that the client had gone.
+	late bool
 }
 
 // asked says whether the request reached the server.
@@ -40,12 +42,12 @@ func spansOf(log []Entry, slack time.Duration) []span {
 			if a != nil {
 				out = append(out, a.span)
 			}
-			a = &attempts{span: span{d.Start, d.End, d.Host, d}, addrs: map[string]bool{}}
+			a = &attempts{span: span{start: d.Start, end: d.End, host: d.Host, entry: d}, addrs: map[string]bool{}}
 			connecting[d.Host] = a
 		}
 		switch {
 		case used && a.used: // both connections of a race carried a request
-			out = append(out, span{d.Start, later(d.End, use.End), d.Host, use})
+			out = append(out, span{start: d.Start, end: later(d.End, use.End), host: d.Host, entry: use})
 		default:
 			a.add(d, use, used)
 		}
@@ -58,7 +60,8 @@ func spansOf(log []Entry, slack time.Duration) []span {
 		switch {
 		case e.Kind == KindRequest && !(first && dialled[e.Conn]),
 			e.Kind == KindHandshake && e.Host != "" && !dialled[e.Conn] && !uses.carried(log, e.Conn):
-			out = append(out, span{e.Start, e.End, e.Host, e})
+			late := !dialled[e.Conn] && (e.Left || e.Fault != "")
+			out = append(out, span{e.Start, e.End, e.Host, e, late})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b span) int { return a.start.Compare(b.start) })
