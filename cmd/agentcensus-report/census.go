@@ -105,6 +105,13 @@ func checkDirectory(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
 		return noCrawls(dir)
 	}
+	begun, err := sink.UnfinishedKinds(dir)
+	if err != nil {
+		return err
+	}
+	if len(begun) > 0 {
+		return noCrawls(dir)
+	}
 	if abs, err := filepath.Abs(dir); err == nil && filepath.Base(abs) == "data" {
 		return usagef("%s holds no census; try the directory above it: --data %s", dir, filepath.Dir(abs))
 	}

@@ -86,6 +86,10 @@ func (c *census) answer(ctx context.Context, query string, asJSON bool, use func
 		return err
 	}
 	rows, err := c.conn.QueryContext(ctx, asText)
+	if asText != query && isSyntax(err) && strings.Contains(query, ";") {
+		// By itself DuckDB has taken it, the last statement alone.
+		return usagef("the query is more than one statement, or more follows its semicolon: sql takes one statement at a time")
+	}
 	if err != nil {
 		return refused(c.explain(ctx, err))
 	}
@@ -131,6 +135,11 @@ func (c *census) wrapped(ctx context.Context, query string, asJSON bool) (string
 		return query, nil
 	}
 	return before + query + after, nil
+}
+
+func isSyntax(err error) bool {
+	var duck *duckdb.Error
+	return errors.As(err, &duck) && (duck.Type == duckdb.ErrorTypeParser || duck.Type == duckdb.ErrorTypeSyntax)
 }
 
 // refused marks DuckDB's word on a wrong query as the caller's error.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"agentcensus/sink"
 )
@@ -14,6 +16,11 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	empty := t.TempDir()
 	unfinished := t.TempDir()
 	put(t, unfinished, november, finch()) // the row in crawls comes last
+	begun := t.TempDir() // nothing but the state of a crawl
+	crawl, err := sink.OpenCrawl(t.Context(), sink.Options{Out: begun, Kind: sink.Monthly, Now: time.Now, List: sink.ListInfo{Entries: 1}})
+	if err := errors.Join(err, crawl.Close()); err != nil {
+		t.Fatal(err)
+	}
 	aFile := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(aFile, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
@@ -30,6 +37,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"an empty directory", []string{"summary", "--data", empty}, exitUsage, []string{empty + " holds no census", "there is no data/"}},
 		{"one directory too deep", []string{"summary", "--data", census + "/data"}, exitUsage, []string{"try the directory above it: --data " + census}},
 		{"no finished crawl", []string{"report", "--data", unfinished, "--out", empty + "/x.html"}, exitFailed, []string{"no crawl under " + unfinished + " is finished", "agentcensus crawl --out"}},
+		{"a first crawl that is not finished", []string{"summary", "--data", begun}, exitFailed, []string{"no crawl under " + begun + " is finished"}},
 		{"no file named", []string{"report", "--data", census}, exitUsage, []string{"--out is missing"}},
 		{"no directory to write in", []string{"report", "--data", census, "--out", empty + "/no/x.html"}, exitUsage, []string{"there is no directory " + empty + "/no"}},
 		{"a directory as the file", []string{"report", "--data", census, "--out", empty}, exitUsage, []string{empty + ": it is a directory"}},
@@ -38,6 +46,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"a wrong table", []string{"sql", "--data", census, "SELECT * FROM agents"}, exitUsage, []string{"agents", "SHOW TABLES"}},
 		{"no SQL", []string{"sql", "--data", census, "how many?"}, exitUsage, []string{"syntax error"}},
 		{"an empty query", []string{"sql", "--data", census, " ; "}, exitUsage, []string{"the query is empty"}},
+		{"two statements", []string{"sql", "--data", census, "SELECT 1; SELECT 2"}, exitUsage, []string{"one statement at a time"}},
+		{"a remark after the semicolon", []string{"sql", "--data", census, "SELECT 1; -- one"}, exitUsage, []string{"one statement at a time"}},
 		{"two statements in one", []string{"sql", "--data", census, "SELECT 1) UNION (SELECT 2"}, exitUsage, []string{"syntax error"}},
 		{"a query that fails", []string{"sql", "--data", census, "SELECT error('out of luck') FROM crawls"}, exitFailed, []string{"out of luck"}},
 		{"an unknown format", []string{"sql", "--data", census, "--format", "xml", "SELECT 1"}, exitUsage, []string{`no format "xml"`, "csv"}},

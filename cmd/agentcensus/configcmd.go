@@ -41,7 +41,7 @@ func newConfigInit(s streams) *cobra.Command {
 			if err := errors.Join(err, f.Close()); err != nil {
 				return fmt.Errorf("write the configuration: %w", err)
 			}
-			fmt.Fprintf(s.out, "wrote %s; fill in bot.name, bot.info_url, bot.contact and signing.keys\n", out)
+			fmt.Fprintf(s.out, "wrote %s; fill in bot.name, bot.info_url, bot.operator, bot.contact and signing.keys\n", out)
 			return nil
 		},
 	}
@@ -76,6 +76,9 @@ func newConfigCheck(s streams) *cobra.Command {
 				}
 			}
 			fmt.Fprintf(s.out, "%s: ready; requests go out as %q, signed by %s\n", c.path, id.userAgent, id.keyID)
+			if c.Bot.Operator == "" {
+				fmt.Fprintln(s.out, "bot.operator is empty: a crawl does without, 'agentcensus serve' does not")
+			}
 			return nil
 		},
 	}

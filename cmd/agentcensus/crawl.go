@@ -41,7 +41,8 @@ killed and, when this month's crawl (--kind monthly) is complete, says so: cron
 can run it every day. Ctrl-C or SIGTERM finishes what is open and stops; a
 second one stops at once. Either way the same command goes on.
 
-Exit statuses: 0 complete, 1 failed, 2 wrong usage, 3 stopped and resumable.`,
+Exit statuses: 0 complete; 1 failed; 2 wrong usage; 3 stopped and resumable, or
+another crawl holds the output directory.`,
 		Example: `  agentcensus crawl --simulate 10000
   agentcensus crawl --kind monthly --out census
   agentcensus crawl --list names.txt --out mine --limit 100

@@ -33,7 +33,12 @@ With --keep-out the domain is added to the opt-out file as well, and is not
 asked any more.
 
 A public suffix, below which the sites of many owners lie, is refused unless
-written =SUFFIX (itself and its www. form) or *.SUFFIX (all below it too).`,
+written =SUFFIX (itself and its www. form) or *.SUFFIX (all below it too).
+
+While a crawl runs under --out nothing is removed.
+
+Exit statuses: 0 removed, or there was nothing; 1 failed, the same command goes
+on; 2 wrong usage; 3 a crawl runs, so forget the domain when it has ended.`,
 		Example: `  agentcensus forget shop.example --out census
   agentcensus forget bücher.example --keep-out`,
 		Args: cobra.ExactArgs(1),

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +39,8 @@ answers the crawl stops, and the same command goes on with it.
 Like crawl, it can be started every day: it begins this week's crawl, goes on
 with one that was stopped, or says that it is complete.
 
-Exit statuses: 0 complete, 1 failed, 2 wrong usage, 3 stopped and resumable.`,
+Exit statuses: 0 complete, or the first monthly crawl is not; 1 failed; 2 wrong
+usage; 3 stopped and resumable, or another crawl holds the output directory.`,
 		Example: `  agentcensus recheck --out census
   agentcensus crawl --simulate 10000 --kind monthly && agentcensus recheck --simulate --epoch 1`,
 		Args: noArguments,
@@ -73,6 +76,10 @@ func (f *recheckFlags) recheck(ctx context.Context, r *runner) error {
 		return r.refused(over)
 	}
 	w, l, err := r.openWeekly(unfinished)
+	if errors.Is(err, errTooEarly) {
+		fmt.Fprintf(r.streams.out, "%v; nothing to do\n", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -138,6 +145,9 @@ type weekly struct {
 	covered func(site string) bool
 }
 
+// errTooEarly says that there are no publishers to ask yet.
+var errTooEarly = errors.New("the first monthly crawl is not complete, whose publishers are to be asked")
+
 // openWeekly finds the publishers to ask and what is known of them. An
 // unfinished crawl goes on with the list it began with, whatever was completed
 // since.
@@ -153,6 +163,13 @@ func (r *runner) openWeekly(unfinished *sink.Header) (*weekly, *listing, error) 
 	case unfinished != nil:
 		w.monthly, begun = past.find(sink.Monthly, unfinished.List.ListID), unfinished.Started
 	case latest == nil:
+		kinds, err := sink.UnfinishedKinds(r.flags.out)
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.Contains(kinds, sink.Monthly) { // cron's recheck comes before the first month's end
+			return nil, nil, errTooEarly
+		}
 		return nil, nil, usagef("there is no complete monthly crawl under %s whose publishers could be asked: 'agentcensus crawl --kind monthly' makes one", r.flags.out)
 	}
 	l, err := w.open(r, unfinished)

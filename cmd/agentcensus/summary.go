@@ -55,7 +55,11 @@ func (r *runner) summarise(sum sink.Summary) error {
 		return fmt.Errorf("write the summary: %w", err)
 	}
 	took := time.Duration(rep.Seconds * float64(time.Second)).Round(time.Second / 10)
-	fmt.Fprintf(out, "\n%s cards found by %s requests in %s.\n", thousands(rep.Cards), thousands(rep.Requests), took)
+	cards := "cards"
+	if rep.Cards == 1 {
+		cards = "card"
+	}
+	fmt.Fprintf(out, "\n%s %s found by %s requests in %s.\n", thousands(rep.Cards), cards, thousands(rep.Requests), took)
 	fmt.Fprintf(out, "The tables lie under %s. To look at them:\n\n", rep.Data)
 	fmt.Fprintf(out, "  cd %s && duckdb -init views.sql -c \"FROM outcomes\"\n", r.flags.out)
 	fmt.Fprintf(out, "  agentcensus-report summary --data %s\n", r.flags.out)

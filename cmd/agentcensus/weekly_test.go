@@ -507,6 +507,22 @@ func TestRecheckLeavesOutWhoOptedOut(t *testing.T) {
 	}
 }
 
+// Cron's recheck may come before the first monthly crawl is complete: there is
+// nothing to do, and nothing to be alarmed about.
+func TestRecheckBeforeTheFirstMonthEnds(t *testing.T) {
+	y := newYears(t)
+	crawl, err := sink.OpenCrawl(t.Context(), sink.Options{
+		Out: y.out, Kind: sink.Monthly, Now: time.Now, List: sink.ListInfo{Entries: 1}, Simulated: true,
+	})
+	if err := errors.Join(err, crawl.Close()); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, errOut := command(t, "recheck", "--simulate", "--out", y.out)
+	if status != exitComplete || !strings.Contains(stdout, "first monthly crawl is not complete") {
+		t.Errorf("exit status %d: %s%s", status, stdout, errOut)
+	}
+}
+
 // From the command line: without a monthly crawl there is nobody to ask; after
 // one the recheck asks its web, once a week.
 func TestRecheckCommand(t *testing.T) {
