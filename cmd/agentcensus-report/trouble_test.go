@@ -16,7 +16,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	empty := t.TempDir()
 	unfinished := t.TempDir()
 	put(t, unfinished, november, finch()) // the row in crawls comes last
-	begun := t.TempDir() // nothing but the state of a crawl
+	begun := t.TempDir()                  // nothing but the state of a crawl
 	crawl, err := sink.OpenCrawl(t.Context(), sink.Options{Out: begun, Kind: sink.Monthly, Now: time.Now, List: sink.ListInfo{Entries: 1}})
 	if err := errors.Join(err, crawl.Close()); err != nil {
 		t.Fatal(err)
