@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -121,7 +122,8 @@ func LoadKey(path string) (Key, error) {
 }
 
 func readKeyFile(path string) (data []byte, err error) {
-	f, err := os.Open(path)
+	// Nobody is waited for to write into a named pipe, which is refused below.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("reading signing key: %w", err)
 	}

@@ -44,7 +44,7 @@ func Append(path, domain string) error {
 		return &ListError{File: path, Msg: "holds NUL bytes; make it a text file in UTF-8 before anything is added"}
 	}
 	// Lines at fault stay as they are: they are for their author to mend.
-	found, _ := parseRules(path, bytes.NewReader(old))
+	found, _ := parseRules(newLineReader(path, bytes.NewReader(old)))
 	if has, ok := found[name]; ok && (has || !below) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zip"
@@ -33,7 +34,7 @@ func (f *listFile) Close() error {
 // is told by the first bytes, as names lie. Errors are *ListError under the
 // name given.
 func openFile(path, name string) (*listFile, error) {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &ListError{File: name, Msg: "there is no such file", Err: fs.ErrNotExist}
@@ -45,6 +46,12 @@ func openFile(path, name string) (*listFile, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// open opens a file for reading. It does not wait for somebody to write into a
+// named pipe, so that one can be refused.
+func open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 func (l *listFile) decompress(f *os.File, name string) error {

@@ -34,8 +34,8 @@ type OptOut struct {
 	rules    atomic.Pointer[rules]
 
 	mu    sync.Mutex  // held by a reading of the file; guards state
-	state fs.FileInfo // of the file as read last; nil when it was not there
-	fault string      // why the file could not be examined at the last poll
+	state fs.FileInfo // of the file as read last to its end; nil when it was not
+	fault string      // why not, if it was there
 }
 
 // rules maps a name in its one form to whether all names below are covered too.
@@ -135,51 +135,62 @@ func (o *OptOut) Reload() (added int, err error) {
 }
 
 // Poll is Reload if the file has changed (identity, size or time) since it was
-// read last, and costs one stat if not. A fault is reported once for each
-// change.
+// read last, and costs one stat if not. A file that could not be read is tried
+// again at every poll: what hindered it may pass without a change of it. A fault
+// is reported once for each change.
 func (o *OptOut) Poll() (added int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now, err := os.Stat(o.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if o.state == nil {
-			return 0, nil
-		}
-	case err != nil && err.Error() == o.fault:
-		return 0, nil
-	case err == nil && o.state != nil && os.SameFile(now, o.state) &&
-		now.Size() == o.state.Size() && now.ModTime().Equal(o.state.ModTime()):
+	if now, err := os.Stat(o.path); err == nil && o.state != nil && os.SameFile(now, o.state) &&
+		now.Size() == o.state.Size() && now.ModTime().Equal(o.state.ModTime()) {
 		return 0, nil
 	}
-	o.fault = ""
-	if err != nil {
-		o.fault = err.Error()
+	before := o.fault
+	added, err = o.read()
+	if err != nil && o.state == nil && o.fault == before {
+		return added, nil // told already
 	}
-	return o.read()
+	return added, err
 }
 
 // read reads the file and merges its good lines. o.mu is held.
 func (o *OptOut) read() (added int, err error) {
-	// Stat before reading: what is written meanwhile shows as a later change.
-	o.state, err = os.Stat(o.path)
+	found, state, err := readRules(o.path)
+	switch o.state, o.fault = state, ""; {
+	case state != nil:
+	case o.optional && errors.Is(err, fs.ErrNotExist):
+		err = nil
+	case err != nil:
+		o.fault = err.Error()
+	}
+	return o.merge(found), err
+}
+
+// readRules reads a file of domains: the good lines, also when there are faults.
+// state is nil when it was not read to its end.
+func readRules(path string) (_ rules, state fs.FileInfo, err error) {
+	f, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		o.state = nil
-		if o.optional {
-			return 0, nil
-		}
-		return 0, &ListError{File: o.path, Msg: "there is no such file; make it, if only empty", Err: fs.ErrNotExist}
+		return nil, nil, &ListError{File: path, Msg: "there is no such file; make it, if only empty", Err: fs.ErrNotExist}
 	}
 	if err != nil {
-		return 0, &ListError{File: o.path, Msg: "cannot be examined", Err: err}
-	}
-	f, err := os.Open(o.path)
-	if err != nil {
-		return 0, &ListError{File: o.path, Msg: "cannot be opened", Err: err}
+		return nil, nil, &ListError{File: path, Msg: "cannot be opened", Err: err}
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	found, err := parseRules(o.path, f)
-	return o.merge(found), err
+	// Examined before reading: what is written meanwhile shows as a later change.
+	state, err = f.Stat()
+	if err != nil {
+		return nil, nil, &ListError{File: path, Msg: "cannot be examined", Err: err}
+	}
+	if !state.Mode().IsRegular() {
+		return nil, nil, &ListError{File: path, Msg: "is not a regular file; name a file with one domain a line"}
+	}
+	lines := newLineReader(path, f)
+	found, err := parseRules(lines)
+	if lines.dead {
+		state = nil
+	}
+	return found, state, err
 }
 
 // merge puts the union of the rules in force and found into force.
@@ -198,11 +209,11 @@ func (o *OptOut) merge(found rules) (added int) {
 	return added
 }
 
-// parseRules reads a file of domains: the good lines and, joined, the faults.
-func parseRules(file string, r io.Reader) (rules, error) {
+// parseRules reads the lines of a file of domains: the good ones and, joined, the
+// faults.
+func parseRules(lines *lineReader) (rules, error) {
 	found := rules{}
 	var faults []error
-	lines := newLineReader(file, r)
 	for !lines.dead {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {

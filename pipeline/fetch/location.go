@@ -216,42 +216,61 @@ func cleanHost(host string) (string, error) {
 	return host, nil
 }
 
-// escape leaves what RFC 3986 allows in a path (or query) as it is, triplets
-// included, and writes every other byte as a triplet.
+// escape writes a path (or query) in the one form of those that are equivalent
+// (RFC 3986 section 6.2.2), so that none is requested in two forms (P3): what
+// needs no triplet stands for itself, every other byte is a triplet in upper
+// case.
 func escape(s string, query bool) string {
-	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	b.Grow(len(s))
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		c := s[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9',
-			strings.IndexByte("-._~!$&'()*+,;=:@/", c) >= 0,
-			query && c == '?',
-			c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
+		switch octet, ok := triplet(s[i:]); {
+		case ok && unreserved(octet):
+			b.WriteByte(octet)
+			i += 2
+		case ok:
+			writeTriplet(&b, octet)
+			i += 2
+		case unreserved(c), strings.IndexByte("!$&'()*+,;=:@/", c) >= 0, query && c == '?':
 			b.WriteByte(c)
 		default:
-			b.WriteByte('%')
-			b.WriteByte(hex[c>>4])
-			b.WriteByte(hex[c&15])
+			writeTriplet(&b, c)
 		}
 	}
 	return b.String()
 }
 
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+// triplet reads the percent-encoded octet with which s begins.
+func triplet(s string) (octet byte, ok bool) {
+	if len(s) < 3 || s[0] != '%' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[1:3], 16, 8)
+	return byte(n), err == nil
 }
 
-// removeDots removes dot segments (RFC 3986 section 5.2.4), also those
-// written with %2e: a verifier built on the URL Standard removes these
-// before it checks the signature of the path.
+func writeTriplet(b *strings.Builder, octet byte) {
+	const hex = "0123456789ABCDEF"
+	b.WriteByte('%')
+	b.WriteByte(hex[octet>>4])
+	b.WriteByte(hex[octet&15])
+}
+
+// unreserved is RFC 3986 section 2.3.
+func unreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// removeDots removes dot segments (RFC 3986 section 5.2.4) of an escaped path,
+// in which those written with %2e are plain ones: a verifier built on the URL
+// Standard removes these before it checks the signature of the path.
 func removeDots(path string) string {
 	var out []string
 	segments := strings.Split(path, "/")[1:]
 	for i, s := range segments {
 		last := i == len(segments)-1
-		switch strings.ReplaceAll(strings.ToLower(s), "%2e", ".") {
+		switch s {
 		case ".":
 			if last {
 				out = append(out, "")

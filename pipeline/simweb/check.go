@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,10 @@ func (w *Web) Check(l Limits) []Violation { return Check(w.Log(), l) }
 // Check judges a log. It takes no word of the crawler's for anything.
 func Check(log []Entry, l Limits) []Violation {
 	l = l.withDefaults()
+	log = slices.Clone(log)
+	for i := range log {
+		log[i].Path = plainPath(log[i].Path)
+	}
 	c := &checker{limits: l, nonces: map[string]string{}}
 	for _, e := range log {
 		c.optedOut(e)
@@ -209,7 +214,27 @@ func target(e Entry) string {
 		strings.TrimPrefix(host, "www.") != strings.TrimPrefix(requestHost(e), "www.") {
 		return ""
 	}
-	return "https://" + host + to.RequestURI()
+	return "https://" + host + plainPath(to.RequestURI())
+}
+
+var (
+	tripletForm    = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+	unreservedForm = regexp.MustCompile(`^[A-Za-z0-9._~-]$`)
+)
+
+// plainPath writes the octets that need no triplet as they are, the others in
+// upper case: equivalent URLs are one (RFC 3986, section 6.2.2).
+func plainPath(path string) string {
+	if !strings.Contains(path, "%") {
+		return path
+	}
+	return tripletForm.ReplaceAllStringFunc(path, func(t string) string {
+		octet, err := url.PathUnescape(t)
+		if err == nil && unreservedForm.MatchString(octet) {
+			return octet
+		}
+		return strings.ToUpper(t)
+	})
 }
 
 func requestHost(e Entry) string { return strings.TrimPrefix(e.Origin, "https://") }

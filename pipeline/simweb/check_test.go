@@ -123,6 +123,9 @@ func TestCheckFindsPlantedViolations(t *testing.T) {
 		{"port in Host", "P2", Limits{}, []Entry{func() Entry { e := asked(1, robotsA, 404); e.Origin += ":8443"; return e }()}},
 		{"other port", "P2", Limits{}, []Entry{dialled("93.1.2.3:8443")}},
 		{"URL twice", "P3", Limits{}, []Entry{asked(1, robotsA, 404), asked(2, robotsA, 404)}},
+		{"an equivalent URL", "P3", Limits{}, []Entry{
+			asked(1, robotsA, 404), asked(2, cardA, 302).to("/.well-known/agent%2Dcard.json"), asked(3, "https://a.example/.well-known/agent%2dcard.json", 404),
+		}},
 		{"dead host dialled twice", "P3", Limits{}, []Entry{dial("a.example", addrA, 0, 0, ms), dial("a.example", addrA, 0, time.Second, time.Second+ms)}},
 		{"asked again on another connection after a failed handshake", "P3", Limits{}, []Entry{
 			dial("a.example", addrA, 1, 0, ms), shaken("a.example", 1, ms, 9*ms), dial("a.example", addrB, 2, 10*ms, 11*ms), between(2, robotsA, 11*ms, 20*ms),
