@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 )
 
 // defaultConfig is read when it is there and --config names no other file.
@@ -63,9 +66,9 @@ type signingConfig struct {
 }
 
 type keyConfig struct {
-	File      string    `yaml:"file"`
-	NotBefore time.Time `yaml:"not_before"`
-	Expires   time.Time `yaml:"expires"`
+	File      string `yaml:"file"`
+	NotBefore moment `yaml:"not_before"`
+	Expires   moment `yaml:"expires"`
 }
 
 type robotsConfig struct {
@@ -73,8 +76,53 @@ type robotsConfig struct {
 }
 
 type limitsConfig struct {
-	InFlight *int `yaml:"in_flight"` // not nil once filled
+	Written  whole `yaml:"in_flight"`
+	InFlight *int  `yaml:"-"` // not nil once filled
 }
+
+// moment is a point in time, zero when none is given. The YAML reader's own
+// would take what it cannot read for none.
+type moment struct{ time.Time }
+
+// UnmarshalYAML reads a date, its first instant in UTC, or a time with a zone.
+func (m *moment) UnmarshalYAML(node ast.Node) (err error) {
+	if node.Type() == ast.NullType {
+		return nil
+	}
+	token := node.GetToken()
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if m.Time, err = time.Parse(layout, token.Value); err == nil {
+			return nil
+		}
+	}
+	return &lineError{token.Position.Line, fmt.Sprintf("%q is no time; write 2027-01-31 or 2027-01-31T12:00:00Z", token.Value)}
+}
+
+// whole is a whole number, nil when none is given. The YAML reader's own would
+// cut what follows a decimal point.
+type whole struct{ n *int }
+
+// UnmarshalYAML reads decimal digits.
+func (w *whole) UnmarshalYAML(node ast.Node) error {
+	if node.Type() == ast.NullType {
+		return nil
+	}
+	token := node.GetToken()
+	n, err := strconv.Atoi(token.Value)
+	if err != nil {
+		return &lineError{token.Position.Line, fmt.Sprintf("%q is no whole number", token.Value)}
+	}
+	w.n = &n
+	return nil
+}
+
+// lineError is a fault at a line of the file.
+type lineError struct {
+	line int
+	text string
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
 // maxInFlight is promise P4: requests in flight over all sites.
 const maxInFlight = 60
@@ -106,19 +154,33 @@ func loadConfig(path string) (*config, error) {
 	return c, nil
 }
 
-// parseConfig reads strict YAML: an unknown key is an error. The reader panics
-// on some broken tags, which is an error too.
+// parseConfig reads strict YAML: an unknown key is an error, and so is a second
+// document. The reader panics on some broken tags, which is an error too.
 func parseConfig(text []byte, c *config) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("this is no YAML: %v", p)
 		}
 	}()
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return err
+	}
+	for _, doc := range file.Docs[min(1, len(file.Docs)):] {
+		if doc.Body != nil {
+			return &lineError{doc.Body.GetToken().Position.Line, "another document begins here: write all settings into one"}
+		}
+	}
 	return yaml.UnmarshalWithOptions(text, c, yaml.Strict())
 }
 
 // configError puts file and line before what the YAML reader says.
 func configError(path string, err error) error {
+	var fault *lineError
+	if errors.As(err, &fault) {
+		return fmt.Errorf("%s:%d: %s", path, fault.line, fault.text)
+	}
 	var wrong *yaml.TypeError
 	if errors.As(err, &wrong) && wrong.Token != nil {
 		return fmt.Errorf("%s:%d: %q is no %s", path, wrong.Token.Position.Line, wrong.Token.Value, kindOf(wrong.DstType))
@@ -145,7 +207,7 @@ func kindOf(t reflect.Type) string {
 
 // fill sets what follows from other settings, or has a default.
 func (c *config) fill() {
-	if c.Limits.InFlight == nil {
+	if c.Limits.InFlight = c.Limits.Written.n; c.Limits.InFlight == nil {
 		c.Limits.InFlight = new(maxInFlight)
 	}
 	if c.Bot.Version == "" {
@@ -205,6 +267,11 @@ func (c *config) check() error {
 	} {
 		if strings.ContainsFunc(f.text, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return fmt.Errorf("%s %q: printable ASCII without blanks only", f.name, f.text)
+		}
+	}
+	for _, k := range c.Signing.Keys {
+		if k.File == "" {
+			return errors.New("signing.keys: a key has no file; write - file: key.pem")
 		}
 	}
 	if c.Bot.InfoURL != "" && originOf(c.Bot.InfoURL) == "" {

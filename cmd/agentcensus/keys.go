@@ -211,7 +211,7 @@ func directoryAuthority(agent string) (string, error) {
 func (c *config) keySet() (signing.KeySet, error) {
 	files := make([]signing.KeyFile, len(c.Signing.Keys))
 	for i, k := range c.Signing.Keys {
-		files[i] = signing.KeyFile{Path: k.File, NotBefore: k.NotBefore, Expires: k.Expires}
+		files[i] = signing.KeyFile{Path: k.File, NotBefore: k.NotBefore.Time, Expires: k.Expires.Time}
 	}
 	keys, err := signing.LoadKeySet(files)
 	return keys, keyError(err)

@@ -46,8 +46,8 @@ func botConfiguration(t testing.TB) *config {
 			Contact: "https://survey.example/contact", Schedule: "on the first of each month, and on Mondays",
 		},
 		Signing: signingConfig{Keys: []keyConfig{
-			{File: keys[0], Expires: noon.AddDate(0, 2, 0)},
-			{File: keys[1], NotBefore: noon.AddDate(0, 1, 0)},
+			{File: keys[0], Expires: moment{noon.AddDate(0, 2, 0)}},
+			{File: keys[1], NotBefore: moment{noon.AddDate(0, 1, 0)}},
 		}},
 	}
 	c.fill()
@@ -122,7 +122,7 @@ func TestTheServedDirectoryVerifies(t *testing.T) {
 	t.Run("server", func(t *testing.T) {
 		c := botConfiguration(t)
 		for i := range c.Signing.Keys { // the crawl's signer has the real clock
-			c.Signing.Keys[i].NotBefore, c.Signing.Keys[i].Expires = time.Time{}, time.Time{}
+			c.Signing.Keys[i].NotBefore, c.Signing.Keys[i].Expires = moment{}, moment{}
 		}
 		address := served(t, c, at(noon))
 		response, body := ask(t, "GET", address, testAuthority, signing.DirectoryPath, nil)
@@ -276,7 +276,7 @@ func TestServeRefusesWhatThePageCouldNotSay(t *testing.T) {
 		"no key":              {func(c *config) { c.Signing.Keys = nil }, "signing.keys"},
 		"an agent's path":     {func(c *config) { c.Signing.Agent = "https://bot.example/keys" }, "signing.agent"},
 		"an agent over http":  {func(c *config) { c.Signing.Agent = "http://bot.example" }, "https"},
-		"nothing but expired": {func(c *config) { c.Signing.Keys = c.Signing.Keys[:1]; c.Signing.Keys[0].Expires = noon }, "not expired"},
+		"nothing but expired": {func(c *config) { c.Signing.Keys = c.Signing.Keys[:1]; c.Signing.Keys[0].Expires = moment{noon} }, "not expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := botConfiguration(t)
