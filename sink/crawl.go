@@ -120,7 +120,8 @@ func (e *MixedError) Error() string {
 //
 // Errors for the caller to tell apart: *LockedError, *CompleteError,
 // *ExistsError, *SettingsError, *MixedError, *state.Error (a state file that is
-// refused), and those of a full disk.
+// refused), *UnreadableError (one that could not be read), and those of a full
+// disk.
 func OpenCrawl(ctx context.Context, o Options) (*Crawl, error) {
 	if !o.Kind.known() {
 		return nil, fmt.Errorf("there is no kind of crawl %q", o.Kind)
@@ -210,7 +211,7 @@ func (c *Crawl) resume(ctx context.Context, h Header) error {
 	var err error
 	c.store, err = state.Open(statePath(o.Out, o.Kind), state.Options{Committed: o.Committed})
 	if err != nil {
-		return cannotGoOn(h.Kind, err)
+		return notRead(h.Kind, err)
 	}
 	for entry := range c.store.Interrupted() {
 		if err := c.end(ctx, Record{Entry: entry, Outcome: outcomeInterrupted, Reason: "crash"}); err != nil {

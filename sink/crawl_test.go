@@ -363,6 +363,30 @@ func TestSimulatedAndRealNeverMix(t *testing.T) {
 	}
 }
 
+// A state that only cannot be read now is not said to be lost.
+func TestAStateOutOfReachIsNoLostOne(t *testing.T) {
+	o := crawlOptions(t.TempDir(), 3)
+	c := open(t, o)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := statePath(o.Out, o.Kind)
+	if err := errors.Join(os.Rename(path, path+".kept"), os.Symlink(path, path)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := OpenCrawl(t.Context(), o)
+	var unread *UnreadableError
+	if !errors.As(err, &unread) || unread.Kind != o.Kind || strings.Contains(err.Error(), "abandon") {
+		t.Errorf("%v, want that it cannot be read", err)
+	}
+	if err := os.Rename(path+".kept", path); err != nil {
+		t.Fatal(err)
+	}
+	if c := open(t, o); !c.Resumed() {
+		t.Error("a new crawl was begun")
+	}
+}
+
 func TestADamagedStateIsRefusedUntilAbandoned(t *testing.T) {
 	out := t.TempDir()
 	o := crawlOptions(out, 9)

@@ -109,7 +109,7 @@ func peek(out string, kind Kind) (*Header, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, cannotGoOn(kind, err)
+		return nil, notRead(kind, err)
 	}
 	return parseHeader(kind, raw)
 }
@@ -123,6 +123,30 @@ func parseHeader(kind Kind, raw state.Header) (*Header, error) {
 		return nil, cannotGoOn(kind, fmt.Errorf("its state is of a crawl of the kind %s", h.Kind))
 	}
 	return h, nil
+}
+
+// UnreadableError says that the state of an unfinished crawl could not be read
+// for a reason that is not its own, such as its mode: once that is seen to, the
+// crawl goes on.
+type UnreadableError struct {
+	Kind Kind
+	Err  error
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("the state of the unfinished %s crawl cannot be read: %v", e.Kind, e.Err)
+}
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// notRead is the error of a state that was not read: what is wrong with the
+// file itself stays wrong.
+func notRead(kind Kind, err error) error {
+	var refusal *state.Error
+	if errors.As(err, &refusal) && refusal.Kind != state.Busy {
+		return cannotGoOn(kind, err)
+	}
+	return &UnreadableError{Kind: kind, Err: err}
 }
 
 func cannotGoOn(kind Kind, err error) error {

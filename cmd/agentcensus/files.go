@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,12 +22,26 @@ func checkOut(out string) error {
 	return nil
 }
 
-// readFileOr reads the file, or in when it is "-".
-func readFileOr(in io.Reader, file string) ([]byte, error) {
-	if file == "-" {
-		return io.ReadAll(in)
+// maxInput is the most that is read of one file named on the command line, in
+// bytes: a crawl reads less of any answer.
+const maxInput = 16 << 20
+
+// readFileOr reads the file, or in when it is "-". What is longer than maxInput
+// is an error.
+func readFileOr(in io.Reader, file string) (text []byte, err error) {
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		in = f
 	}
-	return os.ReadFile(file)
+	text, err = io.ReadAll(io.LimitReader(in, maxInput+1))
+	if err == nil && len(text) > maxInput {
+		err = fmt.Errorf("%s is larger than %d MiB", file, maxInput>>20)
+	}
+	return text, err
 }
 
 // replaceFile writes a whole file under a name that readers may have open.

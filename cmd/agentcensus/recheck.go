@@ -77,8 +77,7 @@ func (f *recheckFlags) recheck(ctx context.Context, r *runner) error {
 	}
 	w, l, err := r.openWeekly(unfinished)
 	if errors.Is(err, errTooEarly) {
-		fmt.Fprintf(r.streams.out, "%v; nothing to do\n", err)
-		return nil
+		return r.nothingToDo(err)
 	}
 	if err != nil {
 		return err

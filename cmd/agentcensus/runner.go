@@ -58,7 +58,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	})
 	fl.BoolVar(&f.abandon, "abandon", false, "discard the unfinished crawl of this kind and start anew")
 	fl.StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics and /healthz on `ADDR`, such as 127.0.0.1:9100")
-	fl.BoolVar(&f.asJSON, "json", false, "print the summary as JSON")
+	fl.BoolVar(&f.asJSON, "json", false, "print the summary as JSON; {\"nothing_to_do\":...} where there is none")
 	fl.BoolVar(&f.logJSON, "log-json", false, "log as JSON")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log more; the log then names sites")
 	fl.StringVar(&f.aids.caFile, "ca-file", "", "trust the certificate authorities in this PEM `file` alone")
@@ -362,22 +362,25 @@ func (r *runner) refused(err error) error {
 		exists   *sink.ExistsError
 		settings *sink.SettingsError
 		mixed    *sink.MixedError
+		unread   *sink.UnreadableError
 		broken   *progress.Error
 	)
 	switch {
 	case errors.As(err, &locked):
 		if locked.Kind == string(r.kind) {
-			fmt.Fprintf(r.streams.out, "%v; nothing to do\n", err)
-			return nil
+			return r.nothingToDo(err)
 		}
 		return &exitError{exitResumable, fmt.Errorf("%w; start this one again later", err)}
 	case errors.As(err, &complete):
-		fmt.Fprintf(r.streams.out, "%v; nothing to do\n", err)
-		return nil
+		return r.nothingToDo(err)
 	case errors.As(err, &exists):
 		return usagef("%w; --replace replaces it", err)
 	case errors.As(err, &settings):
 		return usagef("%w (--abandon)", err)
+	case errors.As(err, &unread) && errors.Is(err, fs.ErrPermission):
+		return usagef("%w; go on with the crawl as the user who began it", err)
+	case errors.As(err, &unread):
+		return whenItPasses(err)
 	case errors.As(err, &mixed), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		return usagef("%w; name another directory with --out", err)
@@ -385,6 +388,15 @@ func (r *runner) refused(err error) error {
 		return fmt.Errorf("%w (--abandon)", err)
 	}
 	return whenItPasses(err)
+}
+
+// nothingToDo says why a run ends at once, and well.
+func (r *runner) nothingToDo(reason error) error {
+	if r.flags.asJSON {
+		return encodeLine(r.streams.out, map[string]string{"nothing_to_do": reason.Error()})
+	}
+	fmt.Fprintf(r.streams.out, "%v; nothing to do\n", reason)
+	return nil
 }
 
 // whenItPasses makes an error that is this machine's for the moment, a full disk

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -542,5 +543,12 @@ func TestRecheckCommand(t *testing.T) {
 	status, stdout, errOut = command(t, "recheck", "--simulate", "--epoch", "1", "--out", out)
 	if status != exitComplete || !strings.Contains(stdout, "nothing to do") {
 		t.Errorf("exit status %d: %s%s", status, stdout, errOut)
+	}
+	var told struct {
+		NothingToDo string `json:"nothing_to_do"`
+	}
+	status, stdout, errOut = command(t, "recheck", "--simulate", "--epoch", "1", "--out", out, "--json")
+	if err := json.Unmarshal([]byte(stdout), &told); status != exitComplete || err != nil || !strings.Contains(told.NothingToDo, "is complete") {
+		t.Errorf("exit status %d, %v: %s%s", status, err, stdout, errOut)
 	}
 }

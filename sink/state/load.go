@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // The file's buckets and the keys of the header and of the digest.
@@ -93,6 +94,8 @@ func inspect(path string) (_ *image, err error) {
 		return nil, refusal
 	case errors.Is(err, errForeign):
 		return nil, &Error{Kind: Foreign, Path: path, Reason: err.Error()}
+	case errors.As(err, new(syscall.Errno)): // the disk's word, not the file's
+		return nil, fmt.Errorf("reading the state file %s: %w", path, err)
 	case err != nil:
 		return nil, &Error{Kind: Damaged, Path: path, Reason: err.Error()}
 	}
