@@ -95,7 +95,6 @@ func (a *authority) leaf(t testing.TB, change func(*x509.Certificate), hosts ...
 // function, and every request is noted.
 type server struct {
 	addr string
-	tls  *tls.Config
 
 	mu       sync.Mutex
 	conns    int

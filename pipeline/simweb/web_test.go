@@ -170,7 +170,7 @@ func TestLatencyIsLognormal(t *testing.T) {
 	if below < 1900 || below > 2100 {
 		t.Errorf("%d of 4000 delays lie below the median", below)
 	}
-	if l.at(7) != l.at(7) || (Lognormal{}).at(7) != 0 {
+	if first := l.at(7); l.at(7) != first || (Lognormal{}).at(7) != 0 {
 		t.Error("a delay is not what its hash says")
 	}
 }

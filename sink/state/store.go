@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Store is an open state file. Its methods may be called concurrently.
@@ -95,7 +96,7 @@ func Open(path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	db, err := openBolt(path)
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, bbolterrors.ErrTimeout) {
 		return nil, &Error{Kind: Busy, Path: path, Reason: "another process has it open"}
 	}
 	if err != nil {
