@@ -147,7 +147,7 @@ func (c *census) explain(ctx context.Context, err error) error {
 
 // tryFile reads every column of one file.
 func (c *census) tryFile(ctx context.Context, path string) error {
-	quoted := "'" + strings.ReplaceAll(globLiteral(path), "'", "''") + "'"
+	quoted := "'" + strings.ReplaceAll(sink.GlobLiteral(path), "'", "''") + "'"
 	rows, err := c.conn.QueryContext(ctx, "SELECT count(COLUMNS(*)) FROM read_parquet("+quoted+")")
 	if err != nil {
 		return err
@@ -156,12 +156,6 @@ func (c *census) tryFile(ctx context.Context, path string) error {
 		continue
 	}
 	return errors.Join(rows.Err(), rows.Close())
-}
-
-// globLiteral makes the characters of a path that mean something in a pattern
-// mean themselves.
-func globLiteral(path string) string {
-	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(path)
 }
 
 // missingFiles says which tables of which published crawls have no file: their
