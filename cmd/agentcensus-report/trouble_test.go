@@ -196,9 +196,14 @@ func TestNumbersThatDoNotAddUpAreDoubted(t *testing.T) {
 }
 
 func TestDirectoriesWithOddNames(t *testing.T) {
-	for _, name := range []string{"it's [odd] * here?", `ünï"code`} {
+	top := t.TempDir()
+	t.Chdir(top)
+	if err := os.Symlink(t.TempDir(), "link"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{top + "/it's [odd] * here?", top + `/ünï"code`, top + "/crawl=2020-01-01/kind=weekly", "relative", "../" + filepath.Base(top) + "/a b", "./link", "."} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), name)
+			dir := name
 			writeMonths(t, dir)
 			if s := summaryOf(t, dir); s.Headline["cards"] != 5. {
 				t.Errorf("headline: %v", s.Headline)
@@ -207,7 +212,7 @@ func TestDirectoriesWithOddNames(t *testing.T) {
 			if _, errs, status := command(t, "report", "--data", dir, "--out", out); status != exitDone {
 				t.Error(errs)
 			}
-			c, err := openCensus(t.Context(), dir)
+			c, err := openCensus(t.Context(), dir, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
