@@ -103,6 +103,8 @@ func TestSQL(t *testing.T) {
 		{"JSON is typed and nested", "json", "SELECT rank, name, signed, bindings, interfaces[1].host AS host, crawl FROM latest_cards ORDER BY rank LIMIT 2",
 			`{"rank":7,"name":"Finch","signed":true,"bindings":[],"host":"finch-1.eu.run.app","crawl":"2026-11-01"}` + "\n" +
 				`{"rank":300,"name":null,"signed":false,"bindings":[],"host":"heron.example","crawl":"2026-11-01"}` + "\n"},
+		{"JSON has null for numbers that it does not have", "json", `SELECT 'nan'::DOUBLE AS a, 'inf'::FLOAT AS b, ['-inf'::DOUBLE, 1] AS "-Infinity", {'x': '-nan'::DOUBLE} AS d, '"\\' AS e, 'nan'::DOUBLE AS f, ',NaN,"' AS g, '[nan,-inf,{"a":Infinity}]'::JSON AS h`,
+			`{"a":null,"b":null,"-Infinity":[null,1.0],"d":{"x":null},"e":"\"\\\\","f":null,"g":",NaN,\"","h":[null,null,{"a":null}]}` + "\n"},
 		{"order is kept", "csv", "SELECT site FROM cards WHERE latest ORDER BY site DESC", "site\nlark.example\nibis.example\nheron.example\nfinch.example\n"},
 		{"a comment at the end", "csv", "SELECT 1 AS one -- the first", "one\n1\n"},
 		{"a description", "csv", "SELECT column_name FROM (DESCRIBE crawls) LIMIT 2", "column_name\nkind\ncrawl\n"},

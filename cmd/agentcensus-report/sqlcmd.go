@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +26,9 @@ cards, site_totals, fetch_totals, checks, and views over them (SHOW TABLES lists
 them all). "-" reads the statement from standard input. Times are UTC.
 
 Formats: table cuts long values short; csv has an empty field for NULL and "" for
-an empty text; json is one object a row. Cards hold strangers' text: a
-spreadsheet may run a cell that begins with = + - or @.`,
+an empty text; json is one object a row, with null for NaN and the infinities,
+which JSON does not have. Cards hold strangers' text: a spreadsheet may run a cell
+that begins with = + - or @.`,
 		Example: `  agentcensus-report sql --data census "SELECT * FROM adoption WHERE latest"
   agentcensus-report sql --data census --format csv "SELECT site, a2a_version FROM latest_cards" >versions.csv`,
 		Args: cobra.ExactArgs(1),
@@ -290,7 +292,22 @@ func csvField(text string) string {
 // writeJSON writes the objects that DuckDB made, one a line.
 func writeJSON(w io.Writer, safe func(string) string, names []string, rows *sql.Rows) error {
 	return eachRow(names, rows, func(values []sql.NullString) error {
-		_, err := fmt.Fprintln(w, safe(values[0].String))
+		_, err := fmt.Fprintln(w, safe(finite(values[0].String)))
 		return err
+	})
+}
+
+var stringOrNoNumber = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+]?(?i:nan|inf(?:inity)?)`)
+
+// finite makes what DuckDB writes of numbers that JSON does not have null.
+func finite(object string) string {
+	if json.Valid([]byte(object)) { // nearly always
+		return object
+	}
+	return stringOrNoNumber.ReplaceAllStringFunc(object, func(found string) string {
+		if strings.HasPrefix(found, `"`) {
+			return found
+		}
+		return "null"
 	})
 }
