@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -135,6 +136,9 @@ func checkDirectory(dir string) error {
 	case !info.IsDir():
 		return usagef("%s is a file; --data wants the directory that a crawl wrote, its --out", dir)
 	}
+	if err := mustOpen("data", dir); err != nil {
+		return err
+	}
 	files, err := sink.Files(dir, sink.TableName[sink.CrawlRow]())
 	if err != nil {
 		return err
@@ -156,6 +160,14 @@ func checkDirectory(dir string) error {
 		return usagef("%s holds no census; try the directory above it: --data %s", dir, filepath.Dir(abs))
 	}
 	return usagef("%s holds no census: there is no data/ in it; --data wants the directory that a crawl wrote, its --out", dir)
+}
+
+// mustOpen refuses a directory by whose name DuckDB finds nothing.
+func mustOpen(flag, dir string) error {
+	if utf8.ValidString(dir) {
+		return nil
+	}
+	return usagef("--%s %q: the name is not UTF-8, and DuckDB cannot open what is in it; rename the directory", flag, dir)
 }
 
 func noCrawls(dir string) error {

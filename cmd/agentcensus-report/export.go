@@ -30,6 +30,9 @@ Cards hold strangers' text: a spreadsheet may run a cell that begins with = + - 
 		if err := required("csv", dir); err != nil {
 			return err
 		}
+		if err := mustOpen("csv", dir); err != nil {
+			return err
+		}
 		census, err := openCensus(c.Context(), *data, dir)
 		if err != nil {
 			return err

@@ -225,3 +225,21 @@ func TestDirectoriesWithOddNames(t *testing.T) {
 		})
 	}
 }
+
+func TestADirectoryThatDuckDBCannotOpenIsNoBrokenFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "caf\xe9")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skipf("this file system has no such name: %v", err)
+	}
+	writeMonths(t, dir)
+	for _, args := range [][]string{{"summary", "--data", dir}, {"sql", "FROM crawls", "--data", dir}, {"export", "--data", writeCensus(t), "--csv", dir}} {
+		_, errs, status := command(t, args...)
+		if status != exitUsage || !strings.Contains(errs, `caf\xe9": the name is not UTF-8`) || !strings.Contains(errs, "rename the directory") {
+			t.Errorf("%v: status %d, %q", args, status, errs)
+		}
+	}
+	out := filepath.Join(dir, "census.html") // Go writes the page
+	if _, errs, status := command(t, "report", "--data", writeCensus(t), "--out", out); status != exitDone {
+		t.Errorf("status %d, %q", status, errs)
+	}
+}
