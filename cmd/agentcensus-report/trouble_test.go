@@ -49,6 +49,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"two statements", []string{"sql", "--data", census, "SELECT 1; SELECT 2"}, exitUsage, []string{"one statement at a time"}},
 		{"a remark after the semicolon", []string{"sql", "--data", census, "SELECT 1; -- one"}, exitUsage, []string{"one statement at a time"}},
 		{"two statements in one", []string{"sql", "--data", census, "SELECT 1) UNION (SELECT 2"}, exitUsage, []string{"syntax error"}},
+		{"no query", []string{"sql", "--data", census, "DROP VIEW cards"}, exitUsage, []string{"sql only reads: "}},
+		{"a plan as JSON", []string{"sql", "--data", census, "--format", "json", "EXPLAIN FROM cards"}, exitUsage, []string{"--format csv"}},
 		{"a query that fails", []string{"sql", "--data", census, "SELECT error('out of luck') FROM crawls"}, exitFailed, []string{"out of luck"}},
 		{"an unknown format", []string{"sql", "--data", census, "--format", "xml", "SELECT 1"}, exitUsage, []string{`no format "xml"`, "csv"}},
 		{"an unknown flag", []string{"summary", "--dada", census}, exitUsage, []string{"--dada", "--help"}},
