@@ -17,16 +17,16 @@ var analystViews string
 const ViewsFile = "views.sql"
 
 // Views returns the SQL that gives DuckDB the tables under dir and the views
-// over them: dir "." for a session started there. It holds for the files that
-// lie under dir now: a table without any is defined empty, since DuckDB refuses
-// a glob without a match. A crawl without its row in crawls is not seen.
+// over them. It names the files that lie under dir now, so that all queries of a
+// session see the same: a table without any is defined empty. A crawl without
+// its row in crawls is not seen.
 func Views(dir string) (string, error) {
-	return views(dir, dir)
+	return views(dir, filesOf)
 }
 
-// views looks for files under dir, and names them as a session sees them to
-// which dir is seen.
-func views(dir, seen string) (string, error) {
+// views looks for files under dir. The rows of those of one table are what read
+// returns, a SELECT.
+func views(dir string, read func([]File) string) (string, error) {
 	var sql strings.Builder
 	sql.WriteString("-- agentcensus: views over the Parquet files of the census. Made by the crawler; its next crawl\n" +
 		"-- writes this file anew. Times are UTC: SET TimeZone = 'UTC' before you cut them into days.\n\n")
@@ -35,7 +35,11 @@ func views(dir, seen string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("making the views: %w", err)
 		}
-		tableView(&sql, seen, table, len(files) > 0)
+		rows := ""
+		if len(files) > 0 { // DuckDB refuses a glob without a match
+			rows = read(files)
+		}
+		tableView(&sql, table, rows)
 	}
 	sql.WriteString(analystViews)
 	return sql.String(), nil
@@ -48,7 +52,7 @@ const QuestionsFile = "questions.sql"
 // relative to it: cd OUT && duckdb -init views.sql. The questions that they
 // were made for lie beside them, each with its query.
 func WriteViews(out string) error {
-	sql, err := views(out, ".")
+	sql, err := views(out, globOf)
 	if err != nil {
 		return err
 	}
@@ -63,9 +67,10 @@ func WriteViews(out string) error {
 	return nil
 }
 
-// tableView writes the view of one table. The empty SELECT comes first so that
-// every column exists with its type however old the files are.
-func tableView(sql *strings.Builder, dir string, table Table, files bool) {
+// tableView writes the view of one table over rows, a SELECT or nothing. The
+// empty SELECT comes first so that every column exists with its type however old
+// the files are.
+func tableView(sql *strings.Builder, table Table, rows string) {
 	fmt.Fprintf(sql, "-- %s\n", sentence(table.Doc))
 	fmt.Fprintf(sql, "CREATE OR REPLACE VIEW %s AS\nWITH files AS (\n    SELECT ", table.Name)
 	for i, column := range table.Columns {
@@ -75,9 +80,8 @@ func tableView(sql *strings.Builder, dir string, table Table, files bool) {
 		fmt.Fprintf(sql, "NULL::%s AS %s", column.Type, column.Name)
 	}
 	sql.WriteString("\n    WHERE false")
-	if files {
-		fmt.Fprintf(sql, "\n    UNION ALL BY NAME\n    SELECT * FROM read_parquet('%s', union_by_name = true, hive_partitioning = true,\n"+
-			"        hive_types = {'kind': VARCHAR, 'crawl': DATE})", fileGlob(dir, table.Name))
+	if rows != "" {
+		sql.WriteString("\n    UNION ALL BY NAME\n    " + rows)
 	}
 	sql.WriteString("\n)\n")
 	if table.Name == TableName[CrawlRow]() {
@@ -87,13 +91,39 @@ func tableView(sql *strings.Builder, dir string, table Table, files bool) {
 	sql.WriteString("SELECT files.*, crawls.latest FROM files JOIN crawls USING (kind, crawl);\n\n")
 }
 
-// fileGlob returns the pattern of a table's files, quoted for SQL. Characters of
-// dir that mean something in a pattern are made to mean themselves.
-func fileGlob(dir, table string) string {
-	literal := strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]", "'", "''")
-	path := filepath.ToSlash(filepath.Join("data", table, "kind=*", "crawl=*", table+".parquet"))
-	if dir == "." {
-		return path
+// hive takes kind and crawl from the path.
+const hive = "SELECT * FROM read_parquet(%s, union_by_name = true, hive_partitioning = true,\n" +
+	"        hive_types = {'kind': VARCHAR, 'crawl': DATE})"
+
+// globOf reads the table that files are of, in a session started in the output
+// directory.
+func globOf(files []File) string {
+	table := files[0].Table
+	return fmt.Sprintf(hive, "'data/"+table+"/kind=*/crawl=*/"+table+".parquet'")
+}
+
+// filesOf reads these files and no other.
+func filesOf(files []File) string {
+	var list strings.Builder
+	ambiguous := false
+	for i, file := range files {
+		if i > 0 {
+			list.WriteString(", ")
+		}
+		list.WriteString("'" + strings.ReplaceAll(GlobLiteral(file.Path), "'", "''") + "'")
+		ambiguous = ambiguous || strings.Count(file.Path, "=") > 2
 	}
-	return literal.Replace(filepath.ToSlash(filepath.Clean(dir))) + "/" + path
+	if !ambiguous {
+		return fmt.Sprintf(hive, "["+list.String()+"]")
+	}
+	// DuckDB would take a name=value of a directory above for a column, and the
+	// first kind and crawl of the path for the row's. It skips no files this way.
+	return fmt.Sprintf("SELECT * EXCLUDE (file), parse_path(file, 'both_slash')[-3][6:] AS kind, parse_path(file, 'both_slash')[-2][7:]::DATE AS crawl\n"+
+		"    FROM read_parquet([%s], union_by_name = true, hive_partitioning = false, filename = 'file')", list.String())
+}
+
+// GlobLiteral makes the characters of a path that mean something in a pattern of
+// DuckDB mean themselves.
+func GlobLiteral(path string) string {
+	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(path)
 }

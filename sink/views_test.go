@@ -246,3 +246,25 @@ func TestTheSchemaInWords(t *testing.T) {
 		}
 	}
 }
+
+// A directory above the census may look like a part of it, or like a column.
+func TestOnlyTheCensusNamesKindAndCrawl(t *testing.T) {
+	for _, above := range []string{"crawl=2020-01-01/kind=weekly", "site=other.example", "it's=[a]", "a=/b"} {
+		t.Run(above, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), filepath.FromSlash(above))
+			put(t, dir, november, Card{Rank: 1, Site: "one.example"})
+			put(t, dir, november, CrawlRow{Cards: 1})
+			put(t, dir, december, Card{Rank: 2, Site: "two.example"})
+			put(t, dir, december, CrawlRow{Cards: 1})
+			db := openDuck(t, dir)
+			want := []string{"monthly | 2026-11-01 | 1 | one.example | false", "monthly | 2026-12-01 | 2 | two.example | true"}
+			if diff := cmp.Diff(want, answer(t, db, "SELECT kind, crawl, rank, site, latest FROM cards ORDER BY rank")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			columns := answer(t, openDuck(t, t.TempDir()), "SELECT column_name, column_type FROM (DESCRIBE cards)")
+			if diff := cmp.Diff(columns, answer(t, db, "SELECT column_name, column_type FROM (DESCRIBE cards)")); diff != "" {
+				t.Errorf("its columns (-want +got)\n%s", diff)
+			}
+		})
+	}
+}

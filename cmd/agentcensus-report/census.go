@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -16,15 +17,17 @@ import (
 
 // census is the data under one directory, open for queries over sink's views.
 type census struct {
-	dir  string
-	db   *sql.DB
-	conn *sql.Conn // one connection: its settings and functions are the session's
+	dir   string
+	files []sink.File // those that the session may read
+	db    *sql.DB
+	conn  *sql.Conn // one connection: its settings and functions are the session's
 }
 
 // openCensus opens the directory that a crawler wrote. Its errors say what to
 // do about a directory that is none, has no finished crawl, or has a file that
-// is broken. The caller closes it.
-func openCensus(ctx context.Context, dir string) (_ *census, err error) {
+// is broken. DuckDB can read the census and nothing else, and write in the
+// directories named as writable. The caller closes it.
+func openCensus(ctx context.Context, dir string, writable ...string) (_ *census, err error) {
 	if err := required("data", dir); err != nil {
 		return nil, err
 	}
@@ -45,6 +48,9 @@ func openCensus(ctx context.Context, dir string) (_ *census, err error) {
 		return nil, fmt.Errorf("starting DuckDB: %w", err)
 	}
 	if err := c.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.restrict(ctx, writable); err != nil {
 		return nil, err
 	}
 	var crawls int
@@ -78,11 +84,46 @@ func (c *census) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, table := range sink.Schema() { // after the views: all that they name is among them
+		files, err := sink.Files(c.dir, table.Name)
+		if err != nil {
+			return err
+		}
+		c.files = append(c.files, files...)
+	}
 	if _, err := c.conn.ExecContext(ctx, views); err != nil {
 		return c.explain(ctx, fmt.Errorf("reading the tables: %w", err))
 	}
 	return nil
 }
+
+// restrict takes the rest of the disk and the network from DuckDB. The files are
+// named one by one, since in a directory that is allowed DuckDB can write too.
+func (c *census) restrict(ctx context.Context, writable []string) error {
+	var readable []string
+	for _, file := range c.files {
+		// It checks the pattern as it is written, and then the file.
+		readable = append(readable, file.Path, sink.GlobLiteral(file.Path))
+	}
+	settings := fmt.Sprintf("SET allowed_paths = %s; SET allowed_directories = %s; SET enable_external_access = false; SET lock_configuration = true",
+		textList(readable), textList(writable))
+	if _, err := c.conn.ExecContext(ctx, settings); err != nil {
+		return fmt.Errorf("setting DuckDB up: %w", err)
+	}
+	return nil
+}
+
+// textList is a list of texts in SQL.
+func textList(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = quote(text)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]::VARCHAR[]"
+}
+
+// quote is a text in SQL.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // checkDirectory tells apart what a person may have meant.
 func checkDirectory(dir string) error {
@@ -94,6 +135,9 @@ func checkDirectory(dir string) error {
 		return usagef("looking at the data: %w", err)
 	case !info.IsDir():
 		return usagef("%s is a file; --data wants the directory that a crawl wrote, its --out", dir)
+	}
+	if err := mustOpen("data", dir); err != nil {
+		return err
 	}
 	files, err := sink.Files(dir, sink.TableName[sink.CrawlRow]())
 	if err != nil {
@@ -118,6 +162,14 @@ func checkDirectory(dir string) error {
 	return usagef("%s holds no census: there is no data/ in it; --data wants the directory that a crawl wrote, its --out", dir)
 }
 
+// mustOpen refuses a directory by whose name DuckDB finds nothing.
+func mustOpen(flag, dir string) error {
+	if utf8.ValidString(dir) {
+		return nil
+	}
+	return usagef("--%s %q: the name is not UTF-8, and DuckDB cannot open what is in it; rename the directory", flag, dir)
+}
+
 func noCrawls(dir string) error {
 	return fmt.Errorf("no crawl under %s is finished, and only finished ones are seen; "+
 		"'agentcensus crawl --out %s' makes one, or goes on with the one that was stopped", dir, dir)
@@ -129,17 +181,11 @@ func (c *census) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	for _, table := range sink.Schema() {
-		files, listErr := sink.Files(c.dir, table.Name)
-		if listErr != nil {
-			return errors.Join(err, listErr)
-		}
-		for _, file := range files {
-			if broken := c.tryFile(ctx, file.Path); broken != nil {
-				return fmt.Errorf("the file %s is broken and stops every query (%w); "+
-					"put a copy of it back, or move the files of its crawl (kind=%s, crawl=%s) out of all tables",
-					file.Path, broken, file.Kind, file.Crawl)
-			}
+	for _, file := range c.files {
+		if broken := c.tryFile(ctx, file.Path); broken != nil {
+			return fmt.Errorf("the file %s is broken and stops every query (%w); "+
+				"put a copy of it back, or move the files of its crawl (kind=%s, crawl=%s) out of all tables",
+				file.Path, broken, file.Kind, file.Crawl)
 		}
 	}
 	return err
@@ -147,8 +193,7 @@ func (c *census) explain(ctx context.Context, err error) error {
 
 // tryFile reads every column of one file.
 func (c *census) tryFile(ctx context.Context, path string) error {
-	quoted := "'" + strings.ReplaceAll(globLiteral(path), "'", "''") + "'"
-	rows, err := c.conn.QueryContext(ctx, "SELECT count(COLUMNS(*)) FROM read_parquet("+quoted+")")
+	rows, err := c.conn.QueryContext(ctx, "SELECT count(COLUMNS(*)) FROM read_parquet("+quote(sink.GlobLiteral(path))+")")
 	if err != nil {
 		return err
 	}
@@ -156,12 +201,6 @@ func (c *census) tryFile(ctx context.Context, path string) error {
 		continue
 	}
 	return errors.Join(rows.Err(), rows.Close())
-}
-
-// globLiteral makes the characters of a path that mean something in a pattern
-// mean themselves.
-func globLiteral(path string) string {
-	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(path)
 }
 
 // missingFiles says which tables of which published crawls have no file: their

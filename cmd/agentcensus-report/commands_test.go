@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"database/sql"
 	"encoding/csv"
 	"encoding/json"
@@ -102,6 +103,8 @@ func TestSQL(t *testing.T) {
 		{"JSON is typed and nested", "json", "SELECT rank, name, signed, bindings, interfaces[1].host AS host, crawl FROM latest_cards ORDER BY rank LIMIT 2",
 			`{"rank":7,"name":"Finch","signed":true,"bindings":[],"host":"finch-1.eu.run.app","crawl":"2026-11-01"}` + "\n" +
 				`{"rank":300,"name":null,"signed":false,"bindings":[],"host":"heron.example","crawl":"2026-11-01"}` + "\n"},
+		{"JSON has null for numbers that it does not have", "json", `SELECT 'nan'::DOUBLE AS a, 'inf'::FLOAT AS b, ['-inf'::DOUBLE, 1] AS "-Infinity", {'x': '-nan'::DOUBLE} AS d, '"\\' AS e, 'nan'::DOUBLE AS f, ',NaN,"' AS g, '[nan,-inf,{"a":Infinity}]'::JSON AS h`,
+			`{"a":null,"b":null,"-Infinity":[null,1.0],"d":{"x":null},"e":"\"\\\\","f":null,"g":",NaN,\"","h":[null,null,{"a":null}]}` + "\n"},
 		{"order is kept", "csv", "SELECT site FROM cards WHERE latest ORDER BY site DESC", "site\nlark.example\nibis.example\nheron.example\nfinch.example\n"},
 		{"a comment at the end", "csv", "SELECT 1 AS one -- the first", "one\n1\n"},
 		{"a description", "csv", "SELECT column_name FROM (DESCRIBE crawls) LIMIT 2", "column_name\nkind\ncrawl\n"},
@@ -136,6 +139,103 @@ func TestSQL(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestSQLTakesEveryKindOfQuery(t *testing.T) {
+	dir := writeCensus(t)
+	for query, want := range map[string]string{
+		"VALUES (1), (2)":                                                      "col0\n1\n2\n",
+		"WITH a AS (SELECT 1 AS b) FROM a":                                     "b\n1\n",
+		"(SELECT 1 AS a) UNION ALL (SELECT 2) ORDER BY a":                      "a\n1\n2\n",
+		"SELECT ';' AS a -- ; COPY":                                            "a\n;\n",
+		"/* ; */ SELECT 1 AS a":                                                "a\n1\n",
+		"PIVOT crawls ON kind IN ('weekly') USING count(*) GROUP BY simulated": "simulated,weekly\nfalse,1\n",
+		"PIVOT (SELECT kind FROM crawls) ON kind USING count(*)":               "monthly,weekly\n2,1\n",
+		"WITH p AS (PIVOT (SELECT kind FROM crawls) ON kind USING count(*)) SELECT weekly FROM p -- ;": "weekly\n1\n",
+		"UNPIVOT (SELECT 1 AS a, 2 AS b) ON a, b":                                                      "name,value\na,1\nb,2\n",
+		"SELECT count(*) AS n FROM (SHOW TABLES) WHERE name = 'cards'":                                 "n\n1\n",
+		"SELECT column_name FROM (SUMMARIZE SELECT 1 AS a)":                                            "column_name\na\n",
+		"DESCRIBE SELECT 1 AS a":                                                                       "column_name,column_type,null,key,default,extra\na,INTEGER,YES,,,\n",
+	} {
+		if out, errs, status := command(t, "sql", "--data", dir, "--format", "csv", query); status != exitDone || out != want {
+			t.Errorf("%s: status %d, %q, %q", query, status, out, errs)
+		}
+	}
+	for query, part := range map[string]string{"EXPLAIN FROM crawls": "PARQUET", "-- a plan\nexplain analyze\nSELECT count(*) FROM crawls;": "Total Time"} {
+		if out, errs, status := command(t, "sql", "--data", dir, "--format", "csv", query); status != exitDone || !strings.Contains(out, part) {
+			t.Errorf("%s: status %d, %q, %q", query, status, out, errs)
+		}
+	}
+}
+
+// Nothing outside of the census is read, nothing anywhere is written.
+func TestSQLOnlyReadsTheCensus(t *testing.T) {
+	top := t.TempDir()
+	t.Chdir(top)
+	dir, secret := filepath.Join(top, "census"), filepath.Join(top, "secret.csv")
+	writeMonths(t, dir)
+	if err := os.WriteFile(secret, []byte("word\nsesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := allFiles(t, top)
+	file := sink.TablePath(dir, "crawls", november.Kind, november.Crawl)
+	for _, query := range []string{
+		"COPY (SELECT 1) TO 'out.csv'",
+		"COPY (SELECT 1) TO 'census/data/out.csv'",
+		"COPY (SELECT 1) TO '" + file + "'",
+		"EXPLAIN ANALYZE COPY (SELECT 1) TO '" + file + "'",
+		"/* /* */ EXPLAIN SELECT 1 -- */\n*/ ; COPY (SELECT 1) TO '" + file + "'",
+		"COPY (SELECT 1) TO '" + file + "'; SELECT 1",
+		"EXPLAIN SELECT 1; COPY (SELECT 1) TO '" + file + "'",
+		"SELECT 1) ; COPY (SELECT 1) TO '" + file + "'; (SELECT 2",
+		"SELECT 1\n); COPY (SELECT 1) TO '" + file + "' --",
+		"PIVOT crawls ON kind USING count(*); COPY (SELECT 1) TO '" + file + "'",
+		"COPY (SELECT 1) TO '" + file + "'; PIVOT crawls ON kind USING count(*)",
+		"FROM query('COPY (SELECT 1) TO ''" + file + "''')",
+		"FROM enable_logging(storage = 'file', storage_config = {'path': 'log'}, level = 'debug')",
+		"FROM enable_logging(storage = 'file', storage_config = {'path': 'census/data/log'}, level = 'debug')",
+		"FROM enable_logging(storage = 'file', storage_config = {'path': '" + file + "'}, level = 'debug')",
+		"ATTACH 'out.db'", "ATTACH 'census/data/out.db'", "ATTACH '" + file + "'",
+		"EXPORT DATABASE 'out'", "IMPORT DATABASE 'out'", "INSTALL httpfs", "LOAD httpfs",
+		"SET enable_external_access = true", "SET threads = 1", "RESET lock_configuration",
+		"CREATE TABLE a (b INTEGER)", "DROP VIEW cards", "CALL pragma_version()", "PREPARE a AS SELECT 1", "BEGIN",
+		"SELECT * FROM read_csv('secret.csv')", "SELECT * FROM read_csv('" + secret + "')", "FROM 'secret.csv'",
+		"FROM read_text('census/data/../../secret.csv')", "FROM read_blob('" + filepath.Dir(file) + "/../../../../../secret.csv')",
+		"FROM glob('*')", "FROM read_parquet('https://aster.example/cards.parquet')",
+	} {
+		out, errs, status := command(t, "sql", "--data", dir, "--format", "csv", query)
+		logs := strings.Contains(query, "enable_logging") // it may say yes, and then can write nothing
+		if !logs && (status != exitUsage || out != "" || strings.Contains(errs, "sesame")) {
+			t.Errorf("%s: status %d, %q, %q", query, status, out, errs)
+		}
+		if diff := cmp.Diff(before, allFiles(t, top)); diff != "" {
+			t.Fatalf("%s (-before +after)\n%s", query, diff)
+		}
+	}
+	for query, want := range map[string]string{"SET threads = 1": "sql only reads: ", "FROM 'secret.csv'": "nothing but the census", "SELECT 1; DROP VIEW cards": "sql takes one statement at a time"} {
+		if _, errs, _ := command(t, "sql", "--data", dir, query); !strings.Contains(errs, want) {
+			t.Errorf("%s: %q has not %q", query, errs, want)
+		}
+	}
+}
+
+// allFiles are the files under dir with what is in them.
+func allFiles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			files[path] = "a directory"
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = fmt.Sprintf("%d bytes, %x", len(text), sha256.Sum256(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 func TestExportWritesEveryTableAndView(t *testing.T) {

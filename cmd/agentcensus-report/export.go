@@ -30,7 +30,10 @@ Cards hold strangers' text: a spreadsheet may run a cell that begins with = + - 
 		if err := required("csv", dir); err != nil {
 			return err
 		}
-		census, err := openCensus(c.Context(), *data)
+		if err := mustOpen("csv", dir); err != nil {
+			return err
+		}
+		census, err := openCensus(c.Context(), *data, dir)
 		if err != nil {
 			return err
 		}
@@ -82,7 +85,7 @@ func (c *census) exportView(ctx context.Context, view, path string) (written int
 		return 0, err
 	}
 	err = replaceWhole(path, func(temporary string) error {
-		result, err := c.conn.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO '%s' (FORMAT csv, HEADER true)", query, strings.ReplaceAll(temporary, "'", "''")))
+		result, err := c.conn.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT csv, HEADER true)", query, quote(temporary)))
 		if err != nil {
 			return c.explain(ctx, err)
 		}

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 
@@ -24,8 +26,9 @@ cards, site_totals, fetch_totals, checks, and views over them (SHOW TABLES lists
 them all). "-" reads the statement from standard input. Times are UTC.
 
 Formats: table cuts long values short; csv has an empty field for NULL and "" for
-an empty text; json is one object a row. Cards hold strangers' text: a
-spreadsheet may run a cell that begins with = + - or @.`,
+an empty text; json is one object a row, with null for NaN and the infinities,
+which JSON does not have. Cards hold strangers' text: a spreadsheet may run a cell
+that begins with = + - or @.`,
 		Example: `  agentcensus-report sql --data census "SELECT * FROM adoption WHERE latest"
   agentcensus-report sql --data census --format csv "SELECT site, a2a_version FROM latest_cards" >versions.csv`,
 		Args: cobra.ExactArgs(1),
@@ -104,20 +107,52 @@ func (c *census) answer(ctx context.Context, query string, asJSON bool, use func
 	return nil
 }
 
-// wrapped lets DuckDB itself write the values of a query as text. A statement
-// that is no query stays as it is.
+// wrapped lets DuckDB itself write the values of a query as text. It refuses
+// what is no query. EXPLAIN stays as it is: it cannot be part of a query.
 func (c *census) wrapped(ctx context.Context, query string, asJSON bool) (string, error) {
-	before, after := "SELECT COLUMNS(*)::VARCHAR FROM (", "\n)"
-	if asJSON {
-		before, after = "SELECT to_json(answer)::VARCHAR FROM (", "\n) AS answer"
+	explain, query := cutExplain(query)
+	if explain != "" && asJSON {
+		return "", usagef("a plan is no JSON: --format csv shows it whole")
 	}
+	if err := c.mustBeQuery(ctx, query); err != nil {
+		return "", err
+	}
+	switch {
+	case explain != "":
+		return explain + query, nil
+	case asJSON:
+		return "SELECT to_json(answer)::VARCHAR FROM (" + query + "\n) AS answer", nil
+	}
+	return "SELECT COLUMNS(*)::VARCHAR FROM (" + query + "\n)", nil
+}
+
+var explainWords = regexp.MustCompile(`(?i)^(?:\s|--[^\r\n]*[\r\n])*EXPLAIN\b(\s+ANALYZE\b)?`)
+
+// cutExplain parts EXPLAIN from the query behind it: EXPLAIN ANALYZE executes
+// whatever follows.
+func cutExplain(query string) (explain, rest string) {
+	words := explainWords.FindStringSubmatch(query)
+	switch {
+	case words == nil:
+		return "", query
+	case words[1] == "":
+		return "EXPLAIN ", query[len(words[0]):]
+	}
+	return "EXPLAIN ANALYZE ", query[len(words[0]):]
+}
+
+// mustBeQuery refuses what does not only read, before anything of it is
+// executed.
+func (c *census) mustBeQuery(ctx context.Context, query string) error {
 	var kind duckdb.StmtType
 	err := c.conn.Raw(func(driverConn any) error {
 		conn, ok := driverConn.(*duckdb.Conn)
 		if !ok {
 			return fmt.Errorf("unexpected driver %T", driverConn)
 		}
-		prepared, err := conn.PrepareContext(ctx, query)
+		// PrepareContext would execute all statements but the last; Prepare takes
+		// only one.
+		prepared, err := conn.Prepare(query)
 		if err != nil {
 			return err
 		}
@@ -128,13 +163,34 @@ func (c *census) wrapped(ctx context.Context, query string, asJSON bool) (string
 		kind, err = statement.StatementType()
 		return errors.Join(err, statement.Close())
 	})
+	var duck *duckdb.Error
+	switch {
+	case errors.As(err, &duck):
+		return refused(c.explain(ctx, err))
+	case err != nil: // none or several
+		if pivot, pivotErr := c.fitsIntoQuery(ctx, query); pivot || pivotErr != nil {
+			return pivotErr
+		}
+		if strings.Contains(query, ";") {
+			return usagef("the query is more than one statement: sql takes one statement at a time")
+		}
+		return refused(err)
+	case kind != duckdb.STATEMENT_TYPE_SELECT:
+		return usagef("sql only reads: it takes SELECT, FROM, WITH, VALUES, PIVOT, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN")
+	}
+	return nil
+}
+
+// fitsIntoQuery says whether the whole text can stand in parentheses within a
+// query. A PIVOT can, of which DuckDB makes several statements; several
+// statements cannot. The text must be correct by itself. Nothing is executed.
+func (c *census) fitsIntoQuery(ctx context.Context, query string) (bool, error) {
+	var fault sql.NullString // 'not implemented' of a PIVOT
+	err := c.conn.QueryRowContext(ctx, "SELECT json_serialize_sql(?::VARCHAR)->>'error_type'", "FROM ("+query+"\n)").Scan(&fault)
 	if err != nil {
-		return "", refused(c.explain(ctx, err))
+		return false, fmt.Errorf("parsing the query: %w", err)
 	}
-	if kind != duckdb.STATEMENT_TYPE_SELECT {
-		return query, nil
-	}
-	return before + query + after, nil
+	return fault.String != "parser", nil
 }
 
 func isSyntax(err error) bool {
@@ -149,6 +205,8 @@ func refused(err error) error {
 		switch duck.Type {
 		case duckdb.ErrorTypeParser, duckdb.ErrorTypeSyntax, duckdb.ErrorTypeBinder, duckdb.ErrorTypeCatalog:
 			return usagef("%w; 'SHOW TABLES' lists the tables and views, 'DESCRIBE cards' the columns of one", err)
+		case duckdb.ErrorTypePermission:
+			return usagef("sql only reads, and nothing but the census: %w", err)
 		}
 	}
 	return fmt.Errorf("asking DuckDB: %w", err)
@@ -234,7 +292,22 @@ func csvField(text string) string {
 // writeJSON writes the objects that DuckDB made, one a line.
 func writeJSON(w io.Writer, safe func(string) string, names []string, rows *sql.Rows) error {
 	return eachRow(names, rows, func(values []sql.NullString) error {
-		_, err := fmt.Fprintln(w, safe(values[0].String))
+		_, err := fmt.Fprintln(w, safe(finite(values[0].String)))
 		return err
+	})
+}
+
+var stringOrNoNumber = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+]?(?i:nan|inf(?:inity)?)`)
+
+// finite makes what DuckDB writes of numbers that JSON does not have null.
+func finite(object string) string {
+	if json.Valid([]byte(object)) { // nearly always
+		return object
+	}
+	return stringOrNoNumber.ReplaceAllStringFunc(object, func(found string) string {
+		if strings.HasPrefix(found, `"`) {
+			return found
+		}
+		return "null"
 	})
 }

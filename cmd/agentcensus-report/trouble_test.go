@@ -49,6 +49,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"two statements", []string{"sql", "--data", census, "SELECT 1; SELECT 2"}, exitUsage, []string{"one statement at a time"}},
 		{"a remark after the semicolon", []string{"sql", "--data", census, "SELECT 1; -- one"}, exitUsage, []string{"one statement at a time"}},
 		{"two statements in one", []string{"sql", "--data", census, "SELECT 1) UNION (SELECT 2"}, exitUsage, []string{"syntax error"}},
+		{"no query", []string{"sql", "--data", census, "DROP VIEW cards"}, exitUsage, []string{"sql only reads: "}},
+		{"a plan as JSON", []string{"sql", "--data", census, "--format", "json", "EXPLAIN FROM cards"}, exitUsage, []string{"--format csv"}},
 		{"a query that fails", []string{"sql", "--data", census, "SELECT error('out of luck') FROM crawls"}, exitFailed, []string{"out of luck"}},
 		{"an unknown format", []string{"sql", "--data", census, "--format", "xml", "SELECT 1"}, exitUsage, []string{`no format "xml"`, "csv"}},
 		{"an unknown flag", []string{"summary", "--dada", census}, exitUsage, []string{"--dada", "--help"}},
@@ -196,9 +198,14 @@ func TestNumbersThatDoNotAddUpAreDoubted(t *testing.T) {
 }
 
 func TestDirectoriesWithOddNames(t *testing.T) {
-	for _, name := range []string{"it's [odd] * here?", `ünï"code`} {
+	top := t.TempDir()
+	t.Chdir(top)
+	if err := os.Symlink(t.TempDir(), "link"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{top + "/it's [odd] * here?", top + `/ünï"code`, top + "/crawl=2020-01-01/kind=weekly", "relative", "../" + filepath.Base(top) + "/a b", "./link", "."} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), name)
+			dir := name
 			writeMonths(t, dir)
 			if s := summaryOf(t, dir); s.Headline["cards"] != 5. {
 				t.Errorf("headline: %v", s.Headline)
@@ -207,7 +214,7 @@ func TestDirectoriesWithOddNames(t *testing.T) {
 			if _, errs, status := command(t, "report", "--data", dir, "--out", out); status != exitDone {
 				t.Error(errs)
 			}
-			c, err := openCensus(t.Context(), dir)
+			c, err := openCensus(t.Context(), dir, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,5 +225,23 @@ func TestDirectoriesWithOddNames(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestADirectoryThatDuckDBCannotOpenIsNoBrokenFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "caf\xe9")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skipf("this file system has no such name: %v", err)
+	}
+	writeMonths(t, dir)
+	for _, args := range [][]string{{"summary", "--data", dir}, {"sql", "FROM crawls", "--data", dir}, {"export", "--data", writeCensus(t), "--csv", dir}} {
+		_, errs, status := command(t, args...)
+		if status != exitUsage || !strings.Contains(errs, `caf\xe9": the name is not UTF-8`) || !strings.Contains(errs, "rename the directory") {
+			t.Errorf("%v: status %d, %q", args, status, errs)
+		}
+	}
+	out := filepath.Join(dir, "census.html") // Go writes the page
+	if _, errs, status := command(t, "report", "--data", writeCensus(t), "--out", out); status != exitDone {
+		t.Errorf("status %d, %q", status, errs)
 	}
 }
