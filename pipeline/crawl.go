@@ -119,6 +119,7 @@ func newLine(c Config, g *errgroup.Group) *line {
 		open:    2 * c.Slots,
 		lookups: c.LookupsInFlight,
 		places:  semaphore.NewWeighted(int64(2 * c.Slots)),
+		reading: semaphore.NewWeighted(largeAtATime),
 		decided: make(chan *visit),
 		halt:    make(chan struct{}),
 	}

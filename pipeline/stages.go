@@ -23,6 +23,8 @@ type line struct {
 	open, lookups int
 	// places has one place for each open site.
 	places *semaphore.Weighted
+	// reading has one place for each large robots.txt that is read at once.
+	reading *semaphore.Weighted
 	// decided takes the visits whose fate is settled, from any stage.
 	decided chan *visit
 	// senders counts the stages that may still send to decided.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -13,6 +14,14 @@ import (
 const (
 	MaxRobotsBody = robots.MaxBody
 	MaxCardBody   = 262_144
+)
+
+// A robots.txt of more than largeRobots bytes is read beside at most one other:
+// reading takes up to twenty times its size for a moment, and many sites may
+// answer at once.
+const (
+	largeRobots  = 64 << 10
+	largeAtATime = 2
 )
 
 // a2aVersion is sent with every card request: some servers answer a request
@@ -148,7 +157,15 @@ func (l *line) robotsOf(ctx context.Context, v *visit, host string) (*robots.Pol
 		return nil, a.Err
 	}
 	l.answered(a)
+	if len(a.Body) > largeRobots {
+		if err := l.reading.Acquire(ctx, 1); err != nil {
+			return nil, fmt.Errorf("wait to read a robots.txt: %w", err)
+		}
+	}
 	p, end := l.policy(a)
+	if len(a.Body) > largeRobots {
+		l.reading.Release(1)
+	}
 	if end != nil && v.closed == nil {
 		v.closed = end
 	}

@@ -45,42 +45,20 @@ func (p *Policy) Decide(path string) Decision {
 		d.By = ByImplicit
 		return d
 	}
-	allow, disallow := longest(p.rules, asked)
+	allow, disallow := p.rules.longest(asked)
+	decides := disallow
 	switch {
 	case allow == nil && disallow == nil:
 		return d
 	case disallow == nil || allow != nil && allow.octets > disallow.octets:
-		d.By = ByRule
-		d.Line, d.Text = allow.line, allow.text
+		d.By, decides = ByRule, allow
 	case allow != nil && allow.octets == disallow.octets:
-		d.By = ByTie
-		d.Line, d.Text = allow.line, allow.text
+		d.By, decides = ByTie, allow
 	default:
 		d.Allowed, d.By = false, ByRule
-		d.Line, d.Text = disallow.line, disallow.text
 	}
+	d.Line, d.Text = decides.number(), p.rules.lineOf(decides)
 	return d
-}
-
-// longest finds the longest allow and the longest disallow rule that match, the earlier of two of one length; nil when
-// none does. The rules are the longest first, so that a match ends the search: to try every rule that matches a path
-// would cost a hostile file's size times the path's, for one question.
-func longest(rules []rule, asked target) (allow, disallow *rule) {
-	best := 0
-	for i := range rules {
-		r := &rules[i]
-		if r.octets < best {
-			break
-		}
-		found := &disallow
-		if r.allow {
-			found = &allow
-		}
-		if *found == nil && r.matches(asked) {
-			*found, best = r, r.octets
-		}
-	}
-	return allow, disallow
 }
 
 // PathOf is the path and query of a URL written as text, as Allows takes them: without scheme, authority and fragment,

@@ -12,7 +12,7 @@ import (
 // loses patterns with lower-case percent encoding (its toUpper turns digits into control characters) and it cuts long
 // lines, which makes another rule of them.
 type groups struct {
-	lines      []string
+	text       text
 	named      []group // in order of preference
 	any        group   // "*"
 	inRules    bool    // the last line that counts was a rule: the next user agent begins a group
@@ -25,7 +25,13 @@ type group struct {
 	token  string
 	exists bool
 	open   bool // the group being read is for this user agent
-	rules  []rule
+	rules  []ruleLine
+}
+
+// ruleLine is the line of a rule, by its index in the text.
+type ruleLine struct {
+	index uint32
+	allow bool
 }
 
 // otherKeys are the keys besides those of RFC 9309 and Sitemap that are in use in robots.txt, in lower case.
@@ -34,42 +40,56 @@ var otherKeys = map[string]bool{
 	"noindex": true, "content-signal": true, "content-usage": true,
 }
 
-// gather reads cleaned lines for the given tokens.
-func gather(lines, tokens []string) *groups {
-	g := &groups{lines: lines, any: group{token: "*"}}
+// gather reads a text for the given tokens.
+func gather(t text, tokens []string) *groups {
+	g := &groups{text: t, any: group{token: "*"}}
 	for _, token := range tokens {
 		if token = Token(token); token != "" && token != "*" {
 			g.named = append(g.named, group{token: token})
 		}
 	}
-	grobotstxt.Parse(keysOf(lines), g)
+	grobotstxt.Parse(keysOf(t), g)
 	return g
 }
 
 // keysOf is the text that the reader is given: of each line its key, and a value that only tells whether there is one.
 // The reader compares a lower-cased copy of a key with each key it knows, which costs nothing where the key is in lower
 // case; values it would escape in vain. A line without a colon may still be a rule, and is left to the reader whole.
-func keysOf(lines []string) string {
-	var text strings.Builder
-	for _, line := range lines {
-		key, value, colon := strings.Cut(line, ":")
+//
+// An empty line stands for those before the first that counts: only at the beginning of a file the reader skips what
+// looks like a part of a byte order mark.
+func keysOf(t text) string {
+	var keys strings.Builder
+	if t.late() {
+		keys.WriteByte('\n')
+	}
+	for n := range t.lines {
+		key, value, colon := strings.Cut(t.line(n), ":")
 		for i := range len(key) {
-			text.WriteByte(lower(key[i]))
+			keys.WriteByte(lower(key[i]))
 		}
 		if colon {
-			text.WriteByte(':')
+			keys.WriteByte(':')
 		}
 		if value != "" {
-			text.WriteByte('x')
+			keys.WriteByte('x')
 		}
-		text.WriteByte('\n')
+		keys.WriteByte('\n')
 	}
-	return text.String()
+	return keys.String()
+}
+
+// index is that of a line in the text by its number in keysOf.
+func (g *groups) index(number int) int {
+	if g.text.late() {
+		return number - 2
+	}
+	return number - 1
 }
 
 // chosen is the group that applies: its token, whether it names the bot, and its rules. A group that names the bot
 // replaces "*" also when it has no rules.
-func (g *groups) chosen() (token string, named bool, rules []rule) {
+func (g *groups) chosen() (token string, named bool, rules []ruleLine) {
 	for _, n := range g.named {
 		if n.exists {
 			return n.token, true, n.rules
@@ -93,10 +113,11 @@ func Token(agent string) string {
 
 // HandleUserAgent begins a group, or adds a user agent to the one that is beginning. Only rules end the run of
 // user-agent lines, other keys do not (section 2.2.1 by section 2.2.4).
-func (g *groups) HandleUserAgent(line int, _ string) {
+func (g *groups) HandleUserAgent(number int, _ string) {
 	g.recognised = true
+	line := g.text.line(g.index(number))
 	// Pages hold lines of JavaScript as "userAgent: navigator.userAgent", which pass for a misspelling.
-	g.hasAgent = g.hasAgent || hasPrefixFold(g.lines[line-1], "user-agent")
+	g.hasAgent = g.hasAgent || hasPrefixFold(line, "user-agent")
 	if g.inRules {
 		g.inRules = false
 		g.any.open = false
@@ -104,7 +125,7 @@ func (g *groups) HandleUserAgent(line int, _ string) {
 			g.named[i].open = false
 		}
 	}
-	value := g.value(line)
+	value := valueOf(line)
 	if value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t") {
 		g.any.open, g.any.exists = true, true
 		return
@@ -117,33 +138,26 @@ func (g *groups) HandleUserAgent(line int, _ string) {
 }
 
 // HandleAllow adds an allow rule to the groups being read.
-func (g *groups) HandleAllow(line int, _ string) { g.add(line, true) }
+func (g *groups) HandleAllow(number int, _ string) { g.add(g.index(number), true) }
 
 // HandleDisallow adds a disallow rule to the groups being read.
-func (g *groups) HandleDisallow(line int, _ string) { g.add(line, false) }
+func (g *groups) HandleDisallow(number int, _ string) { g.add(g.index(number), false) }
 
 // add reads a rule. Rules before the first user agent are ignored; an empty pattern matches nothing, yet ends the run of
 // user-agent lines as any rule does (section 2.2.2).
-func (g *groups) add(line int, allow bool) {
+func (g *groups) add(index int, allow bool) {
 	g.recognised, g.inRules = true, true
-	pattern := g.value(line)
-	if pattern == "" {
+	if valueOf(g.text.line(index)) == "" {
 		return
 	}
-	var r rule
-	read := false
 	for i := -1; i < len(g.named); i++ {
 		to := &g.any
 		if i >= 0 {
 			to = &g.named[i]
 		}
-		if !to.open {
-			continue
+		if to.open {
+			to.rules = append(to.rules, ruleLine{uint32(index), allow})
 		}
-		if !read {
-			r, read = newRule(allow, pattern, line, g.lines[line-1]), true
-		}
-		to.rules = append(to.rules, r)
 	}
 }
 
@@ -163,14 +177,13 @@ func (g *groups) HandleRobotsStart() {}
 // HandleRobotsEnd does nothing: the groups are as they are to be.
 func (g *groups) HandleRobotsEnd() {}
 
-// value is what follows the colon of a line, or the first blank when there is none.
-func (g *groups) value(line int) string {
-	s := g.lines[line-1]
-	sep := strings.IndexByte(s, ':')
+// valueOf is what follows the colon of a line, or the first blank when there is none.
+func valueOf(line string) string {
+	sep := strings.IndexByte(line, ':')
 	if sep < 0 {
-		sep = strings.IndexAny(s, " \t")
+		sep = strings.IndexAny(line, " \t")
 	}
-	return strings.TrimFunc(s[sep+1:], isBlank)
+	return strings.TrimFunc(line[sep+1:], isBlank)
 }
 
 // names says whether the value of a user-agent line names a token: it begins with it, in any case, and goes on with

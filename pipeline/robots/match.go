@@ -6,41 +6,21 @@ import (
 	"github.com/jimsmart/grobotstxt"
 )
 
-// rule is one allow or disallow line of the group that applies.
-type rule struct {
-	allow   bool
-	octets  int    // length of the normalised pattern: the longest match decides
-	pattern string // normalised, runs of "*" joined
-	query   string // pattern in query form where that differs, else ""
-	line    int    // from 1
-	text    string // the line
-}
-
-func newRule(allow bool, pattern string, line int, text string) rule {
-	p := normalise(pattern, true)
-	r := rule{allow: allow, octets: len(p), pattern: joinStars(p), line: line, text: text}
-	if q := queryForm(r.pattern); q != r.pattern {
-		r.query = q
-	}
-	return r
-}
-
-// matches says whether the rule's pattern matches in either of the forms of RFC 9309 section 2.2.2.
-func (r *rule) matches(asked target) bool {
-	if matches(asked.path, r.pattern) {
+// matches says whether a pattern matches in either of the forms of RFC 9309 section 2.2.2.
+func (asked *target) matches(pattern string) bool {
+	if matches(asked.path, pattern) {
 		return true
 	}
-	if r.query == "" && asked.query == "" {
+	// What comes before the query is the same in both forms, so that most patterns need no second one.
+	start := strings.IndexAny(pattern, "?*")
+	if start < 0 || !strings.HasPrefix(asked.path, pattern[:start]) {
 		return false
 	}
-	path, pattern := asked.path, r.pattern
-	if asked.query != "" {
-		path = asked.query
+	query := queryForm(pattern)
+	if asked.query == "" {
+		return query != pattern && matches(asked.path, query)
 	}
-	if r.query != "" {
-		pattern = r.query
-	}
-	return matches(path, pattern)
+	return matches(asked.query, query)
 }
 
 // matches is grobotstxt.Matches, asked only when wildcards need it: it costs the product of both lengths and a slice of

@@ -18,7 +18,6 @@ package robots
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
 
 	"agentcensus/pipeline/challenge"
@@ -78,7 +77,7 @@ type Policy struct {
 	reason string
 	group  string // the token whose group applies, "*", or "" for none
 	named  bool
-	rules  []rule // the longest first, in the file's order where they are of one length
+	rules  rules
 }
 
 // Read makes a policy of a response. The tokens are the bot's product tokens in order of preference: the first that has
@@ -115,11 +114,8 @@ func Refused(reason string) *Policy {
 // readRules reads the body of a successful response. RFC 9309 section 2.3.1.5 has every line tried, so that HTML around
 // user-agent lines hides no rules; under Strict it is HTML all the same.
 func readRules(h http.Header, plain []byte, partial bool, tokens []string, mode Mode) *Policy {
-	lines, blank := lines(plain)
-	if partial {
-		lines = lines[:len(lines)-1] // a rule cut short says something else
-	}
-	groups := gather(lines, tokens)
+	text, blank := textOf(plain, partial)
+	groups := gather(text, tokens)
 	html := challenge.IsHTML(h, plain)
 	switch {
 	case blank:
@@ -134,8 +130,9 @@ func readRules(h http.Header, plain []byte, partial bool, tokens []string, mode 
 		return &Policy{state: Open, reason: "no_line"}
 	}
 	p := &Policy{state: Open, reason: "rules"}
-	p.group, p.named, p.rules = groups.chosen()
-	slices.SortStableFunc(p.rules, func(a, b rule) int { return b.octets - a.octets })
+	var lines []ruleLine
+	p.group, p.named, lines = groups.chosen()
+	p.rules = newRules(text, lines)
 	return p
 }
 

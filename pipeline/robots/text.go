@@ -31,15 +31,43 @@ func plainText(body []byte, cut bool) (plain []byte, partial bool, fault string)
 	return toUTF8(body), cut, ""
 }
 
-// lines are the lines of a text without comments and the blanks around them, and whether nothing is left of any. Line 1
-// has index 0.
-func lines(plain []byte) (lines []string, blank bool) {
-	lines, blank = splitLines(string(plain)), true
-	for i, line := range lines {
-		lines[i] = cleanLine(line)
-		blank = blank && lines[i] == ""
-	}
-	return lines, blank
+// text is a text by its lines. A body may have half a million of them, so that they are kept small and those of which
+// nothing is left are not kept.
+type text struct {
+	whole string
+	lines []line
+}
+
+// line is where a line lies in its text, without comment and the blanks around it.
+type line struct {
+	start, end uint32
+	number     uint32 // from 1
+}
+
+func (t *text) line(i int) string { return t.whole[t.lines[i].start:t.lines[i].end] }
+
+// late says that the first line that is kept is not the first.
+func (t *text) late() bool { return len(t.lines) > 0 && t.lines[0].number > 1 }
+
+// textOf reads the lines of a text. Of a partial one the last line is left out: a rule cut short says something else.
+// blank says that nothing is left of any line.
+func textOf(plain []byte, partial bool) (t text, blank bool) {
+	t, blank = text{whole: string(plain), lines: make([]line, 0, min(64, bytes.Count(plain, []byte("\n"))+1))}, true
+	number := uint32(0)
+	eachLine(t.whole, func(start, end int, last bool) {
+		number++
+		clean := cleanLine(t.whole[start:end])
+		if clean == "" {
+			return
+		}
+		blank = false
+		if last && partial {
+			return
+		}
+		start += strings.Index(t.whole[start:end], clean)
+		t.lines = append(t.lines, line{uint32(start), uint32(start + len(clean)), number})
+	})
+	return t, blank
 }
 
 // gunzip decodes at most one byte more than MaxBody, and returns what it has beside an error.
@@ -94,17 +122,16 @@ func fromUTF32(b []byte, order binary.ByteOrder) []byte {
 	return plain
 }
 
-// splitLines splits at CR LF, LF and CR (RFC 9309 section 2.2), and at nothing else. One pass: to look for LF first and
-// then for CR would be quadratic in a body that has only one of the two.
-func splitLines(s string) []string {
-	lines := make([]string, 0, strings.Count(s, "\n")+1)
+// eachLine finds the lines that end at CR LF, LF and CR (RFC 9309 section 2.2), and at nothing else. One pass: to look
+// for LF first and then for CR would be quadratic in a body that has only one of the two.
+func eachLine(s string, found func(start, end int, last bool)) {
 	start := 0
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\n':
-			lines = append(lines, s[start:i])
+			found(start, i, false)
 		case '\r':
-			lines = append(lines, s[start:i])
+			found(start, i, false)
 			if i+1 < len(s) && s[i+1] == '\n' {
 				i++
 			}
@@ -113,7 +140,7 @@ func splitLines(s string) []string {
 		}
 		start = i + 1
 	}
-	return append(lines, s[start:])
+	found(start, len(s), true)
 }
 
 // cleanLine removes the comment and the blanks around a line. The line ends at a NUL inside it, as it does for parsers
