@@ -241,7 +241,8 @@ func readSignature(name string, inputs, signatures *httpsfv.Dictionary, raw []st
 		}
 		s.components = append(s.components, id)
 	}
-	return s, s.readParams()
+	err := s.readParams()
+	return s, err
 }
 
 func (s *signature) readParams() error {

@@ -54,15 +54,15 @@ func forgetIn(path string, covers func(host string) bool) (map[string]int64, err
 		n, err := store.DeleteRows(table, func(kept state.Stored) bool {
 			var row struct{ Site string } // a field of both tables' rows
 			if err := json.Unmarshal(kept.Data, &row); err != nil {
-				unread = fmt.Errorf("reading the row of rank %d: %w", kept.Rank, err)
+				unread = fmt.Errorf("reading the row of entry %d: %w", kept.Rank, err)
 				return false
 			}
 			return covers(row.Site)
 		})
+		removed[table] = int64(n)
 		if err = errors.Join(err, unread); err != nil {
 			return removed, errors.Join(err, store.Close())
 		}
-		removed[table] = int64(n)
 	}
 	if err := store.Close(); err != nil {
 		return removed, err

@@ -12,7 +12,7 @@ import (
 )
 
 // What lies under OUT/.state: the lock for good, and for each kind with an
-// unfinished crawl its state and its copy of a list that came by a pipe. The
+// unfinished crawl its state and its copy of a list that cannot be had again. The
 // status file tells of the crawl that runs or was stopped last.
 const (
 	stateDir   = ".state"
@@ -23,8 +23,9 @@ const (
 func lockPath(out string) string             { return filepath.Join(out, stateDir, lockFile) }
 func statePath(out string, kind Kind) string { return filepath.Join(out, stateDir, string(kind)+".db") }
 
-// ListCopyPath is where the list of a crawl is kept when it can be read only
-// once. The caller writes it, before [OpenCrawl]; [Crawl.Finish] removes it.
+// ListCopyPath is where the list of a crawl is kept when it cannot be had again:
+// it came by standard input, or from tables that may change. The caller writes
+// it; [Crawl.Finish] removes it.
 func ListCopyPath(out string, kind Kind) string {
 	return filepath.Join(out, stateDir, string(kind)+".list")
 }

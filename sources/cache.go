@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -103,13 +102,19 @@ func (t *tranco) cached(ctx context.Context, id string) (*List, error) {
 
 // sweep removes what downloads that were killed have left in the cache.
 func (t *tranco) sweep() error {
-	downloads, err := filepath.Glob(filepath.Join(t.cache, ".tranco-*.tmp"))
-	unpacked, err2 := filepath.Glob(filepath.Join(t.cache, ".*"))
-	if err = errors.Join(err, err2); err != nil {
+	entries, err := os.ReadDir(t.cache)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("look for old downloads: %w", err)
 	}
-	unpacked = slices.DeleteFunc(unpacked, func(path string) bool { return !wholefile.IsTemp(filepath.Base(path)) })
-	for _, path := range append(downloads, unpacked...) {
+	for _, e := range entries {
+		download := strings.HasPrefix(e.Name(), ".tranco-") && strings.HasSuffix(e.Name(), ".tmp")
+		if !download && !wholefile.IsTemp(e.Name()) {
+			continue
+		}
+		path := filepath.Join(t.cache, e.Name())
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another process was quicker

@@ -33,8 +33,9 @@ func replaceWhole(path string, fill func(temporary string) error) (err error) {
 		return cannotWrite(path, err)
 	}
 	temporary := file.Name()
+	named := false
 	defer func() {
-		if err != nil {
+		if err != nil && !named {
 			err = errors.Join(err, os.Remove(temporary))
 		}
 	}()
@@ -48,6 +49,7 @@ func replaceWhole(path string, fill func(temporary string) error) (err error) {
 	if err := errors.Join(syncPath(temporary), os.Rename(temporary, path)); err != nil {
 		return cannotWrite(path, err)
 	}
+	named = true
 	return syncPath(dir)
 }
 

@@ -42,8 +42,13 @@ func simulatedIdentity(c *config) (*identity, error) {
 	}
 	made := *c
 	if made.Bot.Name == "" {
-		made.Bot.Name, made.Bot.InfoURL = "agentcensus", "https://census.example/bot"
-		made.Bot.Tokens = []string{"agentcensus"}
+		made.Bot.Name = "agentcensus"
+	}
+	if made.Bot.InfoURL == "" {
+		made.Bot.InfoURL = "https://census.example/bot"
+	}
+	if len(made.Bot.Tokens) == 0 {
+		made.Bot.Tokens = []string{made.Bot.Name}
 	}
 	made.Signing.Agent = originOf(made.Bot.InfoURL)
 	return newIdentity(&made, keys)

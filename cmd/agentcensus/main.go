@@ -76,8 +76,8 @@ func run(ctx context.Context, args []string, s streams) int {
 	if !errors.As(err, &exit) {
 		exit = &exitError{exitFailed, err}
 	}
-	if exit.err != nil {
-		fmt.Fprintf(s.err, "agentcensus: %v\n", exit.err)
+	if err != error(exit) || exit.err != nil { // it may be wrapped, or joined to another
+		fmt.Fprintf(s.err, "agentcensus: %v\n", err)
 	}
 	return exit.status
 }

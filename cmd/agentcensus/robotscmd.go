@@ -183,7 +183,7 @@ func answerCases(s streams, file string, mode robots.Mode) (err error) {
 		if err != nil {
 			return usagef("read the cases: %w", err)
 		}
-		defer f.Close()
+		defer func() { err = errors.Join(err, f.Close()) }()
 		in = f
 	}
 	out := bufio.NewWriter(s.out)

@@ -53,6 +53,20 @@ func TestWrongFlagsWriteNothing(t *testing.T) {
 	}
 }
 
+// A configuration that is half filled in is enough for a made-up web, and Tranco's
+// list is not downloaded for nobody; the error says what needs no configuration.
+func TestSimulationNeedsNoWholeConfiguration(t *testing.T) {
+	yaml := filepath.Join(t.TempDir(), "half.yaml")
+	writeFile(t, yaml, "bot: {name: SampleBot}\n")
+	if status, _, errOut := command(t, "crawl", "--simulate", "5", "--config", yaml, "--out", t.TempDir()); status != exitComplete {
+		t.Errorf("exit status %d: %s", status, errOut)
+	}
+	status, _, errOut := command(t, "crawl", "--simulate", "--list", "tranco", "--config", yaml, "--out", t.TempDir())
+	if status != exitUsage || !strings.Contains(errOut, "bot.contact") || !strings.Contains(errOut, "--list FILE") {
+		t.Errorf("exit status %d: %s", status, errOut)
+	}
+}
+
 // Where the metrics cannot be served no crawl is begun; but one that runs
 // already, metrics and all, is none of the caller's mistakes.
 func TestMetricsAddressInUse(t *testing.T) {

@@ -71,8 +71,7 @@ func digits(s string, most int) (int, bool) {
 	return n, err == nil
 }
 
-// readVersion fills what the card says of its protocol version. It needs the
-// card's security schemes.
+// readVersion fills what the card says of its protocol version.
 func (c *Card) readVersion(o *value) {
 	interfaces := o.get("supportedInterfaces").items()
 	c.Shape = shapeOf(o)

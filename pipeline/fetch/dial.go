@@ -91,7 +91,7 @@ func (c *Client) dial(ctx context.Context, host string, addrs []netip.Addr) (net
 			if r.err == nil {
 				stop()
 				for ; pending > 0; pending-- {
-					if late := <-results; late.conn != nil {
+					if late := <-results; late.err == nil {
 						_ = late.conn.Close() // nothing was written to it
 					}
 				}
@@ -108,6 +108,17 @@ func (c *Client) dial(ctx context.Context, host string, addrs []netip.Addr) (net
 		}
 	}
 	return nil, c.verdict(failed)
+}
+
+// dialWith connects as d does.
+func dialWith(d *net.Dialer) func(context.Context, netip.AddrPort, string) (net.Conn, error) {
+	return func(ctx context.Context, addr netip.AddrPort, _ string) (net.Conn, error) {
+		conn, err := d.DialTCP(ctx, "tcp", netip.AddrPort{}, addr)
+		if err != nil { // conn is a nil of its own type, which would be no nil net.Conn
+			return nil, err
+		}
+		return conn, nil
+	}
 }
 
 // attempt asks the guard and connects to one address.

@@ -191,6 +191,29 @@ func TestALateConnectionIsClosed(t *testing.T) {
 	}
 }
 
+// The package's own dialer loses a race as any other: what its attempt returns
+// beside the error is not touched.
+func TestTheOwnDialerMayLoseARace(t *testing.T) {
+	silent := &net.Dialer{ControlContext: func(ctx context.Context, _, _ string, _ syscall.RawConn) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	lost := make(chan net.Conn, 1)
+	w, _ := dialling(t, addrs("93.184.216.34", "2606:4700::1"), nil,
+		func(ctx context.Context, w *world, a netip.Addr) (net.Conn, error) {
+			if a.Is4() {
+				return w.reach(ctx)
+			}
+			conn, err := fetch.DialWith(silent)(ctx, netip.AddrPortFrom(netip.IPv6Loopback(), 443), "site.test")
+			lost <- conn
+			return conn, err
+		})
+	wantBody(t, get(t, w.visit(), "site.test/"), 200, "x")
+	if conn := <-lost; conn != nil {
+		t.Errorf("a failed dial gives %T", conn)
+	}
+}
+
 func TestAddressesTriedAreBounded(t *testing.T) {
 	var many []netip.Addr
 	for i := range 200 {

@@ -2,6 +2,9 @@ package fetch
 
 import "net/netip"
 
+// DialWith is dialWith.
+var DialWith = dialWith
+
 // Target is target.
 var Target = target
 

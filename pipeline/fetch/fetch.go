@@ -132,13 +132,10 @@ func New(c Config) (*Client, error) {
 		cl.observe = func(Event) {}
 	}
 	if cl.dialFunc == nil {
-		d := &net.Dialer{
+		cl.dialFunc = dialWith(&net.Dialer{
 			Control:   cl.guard.control,
 			KeepAlive: -1, // connections live for seconds
-		}
-		cl.dialFunc = func(ctx context.Context, addr netip.AddrPort, _ string) (net.Conn, error) {
-			return d.DialTCP(ctx, "tcp", netip.AddrPort{}, addr)
-		}
+		})
 	}
 	return cl, nil
 }

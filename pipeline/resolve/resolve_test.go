@@ -344,6 +344,35 @@ func TestASilentAAAADoesNotLoseTheA(t *testing.T) {
 	}
 }
 
+// An AAAA that is too long for UDP and lost over TCP does not lose the A; without
+// an A it is what is told.
+func TestATruncatedAAAADoesNotLoseTheA(t *testing.T) {
+	for name, want := range map[string][]string{"site.example": {"192.0.2.7"}, "six.example": nil} {
+		good := zone(nil, "site.example. 60 IN A 192.0.2.7")
+		s := serve(t, func(w dns.ResponseWriter, q *dns.Msg) {
+			switch {
+			case q.Question[0].Qtype == dns.TypeA:
+				good(w, q)
+			case w.RemoteAddr().Network() == "tcp":
+				if err := w.Close(); err != nil {
+					t.Error(err)
+				}
+			default:
+				m := new(dns.Msg).SetReply(q)
+				m.Truncated = true
+				if err := w.WriteMsg(m); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		r := open(t, resolve.Config{Servers: []string{s.addr}, Timeout: 2 * time.Second, AAAA: resolve.Always})
+		got, err := r.LookupHost(t.Context(), name)
+		if d := cmp.Diff(want, strs(got)); d != "" || (err == nil) != (want != nil) {
+			t.Errorf("%s: %s %v", name, d, err)
+		}
+	}
+}
+
 // A resolver that is not there is no fault of a name, and one that is started
 // again in time is not even noticed.
 func TestNobodyListening(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,7 +96,8 @@ func (s *server) close() error {
 }
 
 // query asks for all types together on one socket and returns the answers
-// in their order, those that were truncated asked again over TCP.
+// in their order, those that were truncated asked again over TCP. One that
+// is lost there is nil when another is enough to go on.
 func (s *server) query(ctx context.Context, host string, types []uint16, deadline time.Time) (answers []*dns.Msg, err error) {
 	questions := make([]*dns.Msg, len(types))
 	for i, t := range types {
@@ -108,14 +110,24 @@ func (s *server) query(ctx context.Context, host string, types []uint16, deadlin
 	if err != nil {
 		return nil, err
 	}
+	var lost error
 	for i, a := range answers {
-		if a != nil && a.Truncated {
-			if answers[i], err = s.overTCP(ctx, questions[i], deadline); err != nil {
-				return nil, err
-			}
+		if a == nil || !a.Truncated {
+			continue
+		}
+		if answers[i], err = s.overTCP(ctx, questions[i], deadline); err != nil {
+			answers[i], lost = nil, err
 		}
 	}
+	if lost != nil && !haveRecords(answers) {
+		return nil, lost
+	}
 	return answers, nil
+}
+
+// haveRecords says whether one of the answers is enough to go on.
+func haveRecords(answers []*dns.Msg) bool {
+	return slices.ContainsFunc(answers, func(m *dns.Msg) bool { return m != nil && len(m.Answer) > 0 })
 }
 
 // overUDP returns an answer for each question; once one has brought what

@@ -251,7 +251,7 @@ func (p *Play) check(all catalogue) error {
 		return fmt.Errorf("no behaviour %q", p.Do)
 	case p.Do == "" && (p.Status < 100 || p.Status > 999):
 		return fmt.Errorf("status %d is not from 100 to 999", p.Status)
-	case p.Repeat < 0 || p.Repeat*len(p.Body) > 64<<20:
+	case p.Repeat < 0 || p.Repeat > 64<<20/max(1, len(p.Body)):
 		return fmt.Errorf("repeat %d makes more than 64 MB", p.Repeat)
 	}
 	for _, d := range p.Denies {
