@@ -22,7 +22,7 @@ func openDuck(t *testing.T, dir string) *sql.DB {
 	})
 	db.SetMaxOpenConns(1) // the session zone belongs to a connection
 	run(t, db, "SET TimeZone = 'UTC'")
-	views, err := Views(dir)
+	views, _, err := Views(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

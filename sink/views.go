@@ -20,21 +20,22 @@ const ViewsFile = "views.sql"
 // over them. It names the files that lie under dir now, so that all queries of a
 // session see the same: a table without any is defined empty. A crawl without
 // its row in crawls is not seen.
-func Views(dir string) (string, error) {
+func Views(dir string) (sql string, files []File, err error) {
 	return views(dir, filesOf)
 }
 
-// views looks for files under dir. The rows of those of one table are what read
-// returns, a SELECT.
-func views(dir string, read func([]File) string) (string, error) {
+// views looks for files under dir, and returns them too. The rows of those of
+// one table are what read returns, a SELECT.
+func views(dir string, read func([]File) string) (_ string, all []File, _ error) {
 	var sql strings.Builder
 	sql.WriteString("-- agentcensus: views over the Parquet files of the census. Made by the crawler; its next crawl\n" +
 		"-- writes this file anew. Times are UTC: SET TimeZone = 'UTC' before you cut them into days.\n\n")
 	for _, table := range Schema() {
 		files, err := Files(dir, table.Name)
 		if err != nil {
-			return "", fmt.Errorf("making the views: %w", err)
+			return "", nil, fmt.Errorf("making the views: %w", err)
 		}
+		all = append(all, files...)
 		rows := ""
 		if len(files) > 0 { // DuckDB refuses a glob without a match
 			rows = read(files)
@@ -42,7 +43,7 @@ func views(dir string, read func([]File) string) (string, error) {
 		tableView(&sql, table, rows)
 	}
 	sql.WriteString(analystViews)
-	return sql.String(), nil
+	return sql.String(), all, nil
 }
 
 // QuestionsFile is the name of the file of questions that [WriteViews] writes.
@@ -52,7 +53,7 @@ const QuestionsFile = "questions.sql"
 // relative to it: cd OUT && duckdb -init views.sql. The questions that they
 // were made for lie beside them, each with its query.
 func WriteViews(out string) error {
-	sql, err := views(out, globOf)
+	sql, _, err := views(out, globOf)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func filesOf(files []File) string {
 		if i > 0 {
 			list.WriteString(", ")
 		}
-		list.WriteString("'" + strings.ReplaceAll(GlobLiteral(file.Path), "'", "''") + "'")
+		list.WriteString(Quote(GlobLiteral(file.Path)))
 		ambiguous = ambiguous || strings.Count(file.Path, "=") > 2
 	}
 	if !ambiguous {
@@ -121,6 +122,9 @@ func filesOf(files []File) string {
 	return fmt.Sprintf("SELECT * EXCLUDE (file), parse_path(file, 'both_slash')[-3][6:] AS kind, parse_path(file, 'both_slash')[-2][7:]::DATE AS crawl\n"+
 		"    FROM read_parquet([%s], union_by_name = true, hive_partitioning = false, filename = 'file')", list.String())
 }
+
+// Quote is a text in SQL.
+func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // GlobLiteral makes the characters of a path that mean something in a pattern of
 // DuckDB mean themselves.

@@ -35,7 +35,7 @@ type OptOut struct {
 
 	mu    sync.Mutex  // held by a reading of the file; guards state
 	state fs.FileInfo // of the file as read last to its end; nil when it was not
-	fault string      // why not, if it was there
+	fault string      // why not, as it was told
 }
 
 // rules maps a name in its one form to whether all names below are covered too.

@@ -80,17 +80,11 @@ func (c *census) prepare(ctx context.Context) error {
 	if err := duckdb.RegisterScalarUDF(c.conn, "registrable_domain", registrableDomainFunc{}); err != nil {
 		return fmt.Errorf("setting DuckDB up: %w", err)
 	}
-	views, err := sink.Views(c.dir)
+	views, files, err := sink.Views(c.dir)
 	if err != nil {
 		return err
 	}
-	for _, table := range sink.Schema() { // after the views: all that they name is among them
-		files, err := sink.Files(c.dir, table.Name)
-		if err != nil {
-			return err
-		}
-		c.files = append(c.files, files...)
-	}
+	c.files = files
 	if _, err := c.conn.ExecContext(ctx, views); err != nil {
 		return c.explain(ctx, fmt.Errorf("reading the tables: %w", err))
 	}
@@ -117,13 +111,10 @@ func (c *census) restrict(ctx context.Context, writable []string) error {
 func textList(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {
-		quoted[i] = quote(text)
+		quoted[i] = sink.Quote(text)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]::VARCHAR[]"
 }
-
-// quote is a text in SQL.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // checkDirectory tells apart what a person may have meant.
 func checkDirectory(dir string) error {
@@ -193,7 +184,7 @@ func (c *census) explain(ctx context.Context, err error) error {
 
 // tryFile reads every column of one file.
 func (c *census) tryFile(ctx context.Context, path string) error {
-	rows, err := c.conn.QueryContext(ctx, "SELECT count(COLUMNS(*)) FROM read_parquet("+quote(sink.GlobLiteral(path))+")")
+	rows, err := c.conn.QueryContext(ctx, "SELECT count(COLUMNS(*)) FROM read_parquet("+sink.Quote(sink.GlobLiteral(path))+")")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"agentcensus/sink"
 )
 
 func newExportCommand(s streams) *cobra.Command {
@@ -85,7 +87,7 @@ func (c *census) exportView(ctx context.Context, view, path string) (written int
 		return 0, err
 	}
 	err = replaceWhole(path, func(temporary string) error {
-		result, err := c.conn.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT csv, HEADER true)", query, quote(temporary)))
+		result, err := c.conn.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT csv, HEADER true)", query, sink.Quote(temporary)))
 		if err != nil {
 			return c.explain(ctx, err)
 		}

@@ -90,7 +90,7 @@ func (c *census) answer(ctx context.Context, query string, asJSON bool, use func
 	}
 	rows, err := c.conn.QueryContext(ctx, asText)
 	if asText != query && isSyntax(err) && strings.Contains(query, ";") {
-		// By itself DuckDB has taken it, the last statement alone.
+		// DuckDB takes a remark behind the semicolon, but not within a query.
 		return usagef("the query is more than one statement, or more follows its semicolon: sql takes one statement at a time")
 	}
 	if err != nil {

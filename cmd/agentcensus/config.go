@@ -195,8 +195,6 @@ func configError(path string, err error) error {
 // kindOf is what a person calls a value of type t.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
-	case reflect.Int:
-		return "whole number"
 	case reflect.Slice:
 		return "list"
 	case reflect.Struct:

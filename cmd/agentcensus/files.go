@@ -22,6 +22,14 @@ func checkOut(out string) error {
 	return nil
 }
 
+// openOr opens the file, or gives in when it is "-".
+func openOr(in io.Reader, file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(in), nil
+	}
+	return os.Open(file)
+}
+
 // maxInput is the most that is read of one file named on the command line, in
 // bytes: a crawl reads less of any answer.
 const maxInput = 16 << 20
@@ -29,15 +37,12 @@ const maxInput = 16 << 20
 // readFileOr reads the file, or in when it is "-". What is longer than maxInput
 // is an error.
 func readFileOr(in io.Reader, file string) (text []byte, err error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		in = f
+	f, err := openOr(in, file)
+	if err != nil {
+		return nil, err
 	}
-	text, err = io.ReadAll(io.LimitReader(in, maxInput+1))
+	defer func() { err = errors.Join(err, f.Close()) }()
+	text, err = io.ReadAll(io.LimitReader(f, maxInput+1))
 	if err == nil && len(text) > maxInput {
 		err = fmt.Errorf("%s is larger than %d MiB", file, maxInput>>20)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -177,15 +176,11 @@ type robotsCase struct {
 
 // answerCases answers a file of cases line by line.
 func answerCases(s streams, file string, mode robots.Mode) (err error) {
-	in := s.in
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return usagef("read the cases: %w", err)
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		in = f
+	in, err := openOr(s.in, file)
+	if err != nil {
+		return usagef("read the cases: %w", err)
 	}
+	defer func() { err = errors.Join(err, in.Close()) }()
 	out := bufio.NewWriter(s.out)
 	defer func() { err = errors.Join(err, out.Flush()) }()
 	answers := json.NewEncoder(out)
